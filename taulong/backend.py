@@ -84,7 +84,7 @@ __all__ = [
     "TelecomEnvironment", "TelecomTools", "TelecomUserDB", "TelecomUserTools", "TerminationReason", "ToolCall", "ToolMessage",
     "ToolType", "UserMessage", "UserSimulator", "database_contents", "domain_tasks", "evaluate_simulation", "get_today",
     "installation", "is_tool", "load_tasks", "new_database", "new_environment", "new_user_database", "official_reward",
-    "policy", "registry", "telecom_splits", "telecom_tasks",
+    "policy", "registry", "telecom_splits", "telecom_tasks", "tool_names",
 ]
 
 POLICY_TYPES = ("manual", "workflow")
@@ -217,6 +217,12 @@ def new_environment(
     )
     environment.solo_mode = solo_mode  # set_solo_mode would rebuild every tool model to check for overlapping names
     return environment
+
+
+@cache
+def tool_names(toolkit: type) -> frozenset[str]:
+    """Return the names of the tools that a tau2 toolkit class defines (inherited ones not counted)."""
+    return frozenset(name for name, member in vars(toolkit).items() if hasattr(member, "__tool__"))
 
 
 def official_reward(
