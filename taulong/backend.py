@@ -84,7 +84,6 @@ __all__ = [
     "ToolType", "UserMessage", "UserSimulator", "database_contents", "domain_tasks", "evaluate_simulation", "get_today",
     "installation", "is_tool", "load_tasks", "new_database", "new_environment", "new_user_database", "official_reward",
     "policy", "registry", "telecom_splits", "telecom_tasks", "tool_names",
-    "tool_schema",
 ]
 
 POLICY_TYPES = ("manual", "workflow")
@@ -219,16 +218,10 @@ def new_environment(
     return environment
 
 
+@cache
 def tool_names(toolkit: type) -> frozenset[str]:
     """Return the names of the tools that a tau2 toolkit class defines (inherited ones not counted)."""
     return frozenset(name for name, member in vars(toolkit).items() if hasattr(member, "__tool__"))
-
-
-@cache
-def tool_schema(tool: str, customer: bool = False) -> dict:
-    """Return the function schema (name, description, parameters) of a telecom tool, the agent's or the customer's."""
-    kit = (TelecomUserTools if customer else TelecomTools)(None)
-    return as_tool(getattr(kit, tool)).openai_schema["function"]
 
 
 def official_reward(
