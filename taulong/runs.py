@@ -203,7 +203,9 @@ class RunFolder:
         """Return the records as a table, one row a case, in plan order (then whatever the journal holds)."""
         import pandas as pd
 
-        return pd.DataFrame(row["record"] for row in self.rows().values())
+        journal = (row["record"] for row in _lines(self.path / "journal.jsonl"))
+        rows = {_key(record): record for record in [*_lines(self.path / "records.jsonl"), *journal]}
+        return pd.DataFrame(rows.values())
 
     def transcripts(self) -> Iterator[dict]:
         """Return the transcripts, one a case."""
