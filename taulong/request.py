@@ -114,26 +114,25 @@ REWRITES = (  # wording that only dresses a request, or a question that looks li
     (re.compile(r"\bdon't (?:worry|forget to|hesitate to)\b"), "please"),
     (re.compile(r"\bfrom (?:\w+ )?(?:[2-5]g|lte)(?: only)? to\b"), "to"),
 )
-MUTED = re.compile("|".join((
-    r"\bif (?:you (?:can|could|don't|would|wish|haven't|need|want|like|prefer|are|aren't)\b|you'(?:d|re)\b|possible)"
+PERFECT = r"(?: now| currently| still)? (?:re)?(?:set|run|put)\b"  # "has reset", "is currently set"
+MUTED = re.compile(r"\b(?:" + "|".join((
+    r"if (?:you (?:can|could|don't|would|wish|haven't|need|want|like|prefer|are|aren't)\b|you'(?:d|re)\b|possible)"
     r"[^,.!?\n]*",
-    r"\b(?:since|as|because|now that) (?:you|we)(?:'ve| have) .*?"  # a list of what was done goes on past its commas
+    r"(?:since|as|because|now that) (?:you|we)(?:'ve| have) .*?"  # a list of what was done goes on past its commas
     r"(?=, (?:let|please|could|can|would|the|there|this|it|you|we|i|next|try|turn|check|run)\b|[.!?\n]|$)",
-    r"(?:(?<!or )\bnot\b|\bnever\b|\bwithout\b|\bavoid\b|\b(?:instead of|rather than|no need to)\b|n't\b).*?"
-    + STOP_HERE,
-    r"\b(?:thank(?:s| you) for|(?:great|good|nice) job|after|once|when|whenever|before|while|since|because|as|now that"
+    r"(?:(?<!or )not|never|without|avoid|instead of|rather than|no need to)\b.*?" + STOP_HERE,
+    r"(?:thank(?:s| you) for|(?:great|good|nice) job|after|once|when|whenever|before|while|since|because|as|now that"
     r"|until|by|how to|such as)\b.*?" + STOP_HERE,
-    r"\b(?:i|we)(?:'ve|'ll|'m|'d|'re)?(?= ).*?(?=[,.:!?\n]|\b(?:but|so|please|could you|can you)\b|$)",
-    r"\b(?:this|that|it|which|they|these|settings|phone|you) (?:will|would|may|might|(?:should|can) now)\b"
+    r"(?:i|we)(?:'ve|'ll|'m|'d|'re)?(?= ).*?(?=[,.:!?\n]|\b(?:but|so|please|could you|can you)\b|$)",
+    r"(?:this|that|it|which|they|these|settings|phone|you) (?:will|would|may|might|(?:should|can) now)\b"
     r".*?(?=[,.:!?\n]|$)",
-    r"(?:\b(?:have|has|had|already|is|are|was|were|been|being|be|get|got)|'ve|'s|'re)(?: now| currently| still)?"
-    r" (?:re)?(?:set|run|put)\b",
-)))
+    rf"(?:have|has|had|already|is|are|was|were|been|being|be|get|got){PERFECT})",
+)) + rf"|n't\b.*?{STOP_HERE}|'(?:ve|s|re){PERFECT}")
 STATE = re.compile(r"\b(?:(off|disabl\w+|deactivat\w+)|on|enabl\w+|activat\w+)\b")
 CONDITION = re.compile(r"\b(?:if|unless|otherwise|in (?:that )?case)\b([^,]*)")
 CYCLE = re.compile(r" (on|off)(?:,| and| then| wait| a| few| for| about| \d+| seconds?| turn| switch| it| back)+"
                    r" (?!\1)(on|off)\b(?=$|[,.!?]| again| after| for)")
-TOLD = re.compile(r" ?(?:\([^)]*\) ?)?(?:results?|has|was|is|shows?|showed|returned|did|answer|says|said)\b")
+TOLD = re.compile(r" ?(?:\([^)]*\) ?)?(?:results?|has|was|is|shows|showed|returned|did|answer|says|said)\b")
 TOKEN = re.compile(
     rf"\b(?:(?P<literal>{'|'.join(sorted(TOOLS, key=len, reverse=True))})\b(?:\((?P<inside>(?:[^()]|\([^()]*\))*)\))?|"
     + "|".join(f"(?P<{name}>(?:{pattern})(?!\\w))" for name, pattern, _ in TOPICS)

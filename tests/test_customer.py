@@ -29,7 +29,8 @@ PARAPHRASES = {  # tool -> (arguments, wordings)
                                                 "Could you change it from 2G only to 4G/5G preferred?"]),
     "run_speed_test": ({}, ["Please run a speed test.", "Could you test your internet speed?",
                             "do another speed test please, I mean: run the speed test"]),
-    "toggle_airplane_mode": ({}, ["Please turn Airplane Mode off.", "switch off flight mode", "Disable airplane mode."]),
+    "toggle_airplane_mode": ({}, ["Please turn Airplane Mode off.", "switch off flight mode",
+                                  "Disable airplane mode."]),
     "check_sim_status": ({}, ["Please check your SIM card.", "What is the status of your SIM?",
                               "Let's check whether the SIM card is active."]),
     "reseat_sim_card": ({}, ["remove and re-insert your SIM card", "Please reseat the SIM.",
@@ -38,30 +39,35 @@ PARAPHRASES = {  # tool -> (arguments, wordings)
     "toggle_roaming": ({}, ["Please turn on data roaming.", "Enable roaming on your phone.", "Toggle data roaming."]),
     "check_data_restriction_status": ({}, ["Is Data Saver on?", "Check for data restrictions.",
                                            "Please see whether data saver mode is enabled."]),
-    "toggle_data_saver_mode": ({}, ["Turn off data saver.", "Please disable Data Saver mode.", "switch data-saver off"]),
+    "toggle_data_saver_mode": ({}, ["Turn off data saver.", "Please disable Data Saver mode.",
+                                    "switch data-saver off"]),
     "check_apn_settings": ({}, ["Please check your APN settings.", "What do your access point names say?",
                                 "Is the MMSC URL set?"]),
     "set_apn_settings": (INTERNET, ["set_apn_settings(apn_settings={'apn_name': 'internet'})",
                                     "Please set the APN name to internet.", "Change your APN: apn_name = internet"]),
     "reset_apn_settings": ({}, ["reset the APN settings", "Please restore your APN settings to default.",
                                 "Would you like to proceed with resetting your APN settings?"]),
-    "check_wifi_status": ({}, ["Is your Wi-Fi connected?", "Please check the WiFi.", "Tell me your Wi\u2011Fi status."]),
+    "check_wifi_status": ({}, ["Is your Wi-Fi connected?", "Please check the WiFi.",
+                               "Tell me your Wi\u2011Fi status."]),
     "toggle_wifi": ({}, ["Turn off Wi-Fi.", "Please turn your wifi on.", "disable Wi-Fi please"]),
     "check_wifi_calling_status": ({}, ["Is Wi-Fi Calling on?", "Please check whether WiFi calling is enabled.",
                                        "Can you check Wi-Fi calling?"]),
     "toggle_wifi_calling": ({}, ["turn Wi-Fi Calling off", "Please disable **Wi\u2011Fi Calling**.",
                                  "Wi-Fi Calling can interfere with MMS. Please turn it off."]),
-    "check_vpn_status": ({}, ["Are you using a VPN?", "Please check your VPN.", "Tell me whether the VPN is connected."]),
+    "check_vpn_status": ({}, ["Are you using a VPN?", "Please check your VPN.",
+                              "Tell me whether the VPN is connected."]),
     "connect_vpn": ({}, ["Please connect to your VPN.", "turn on the VPN", "Enable your VPN."]),
     "disconnect_vpn": ({}, ["Please disconnect your VPN.", "turn off your VPN", "Turn the VPN off."]),
     "check_installed_apps": ({}, ["Which apps are installed?", "Show me the list of apps.",
                                   "Please check the installed apps."]),
-    "check_app_status": (MESSAGING, ["check the status of the messaging app", "Please check the app status of your messaging app.",
+    "check_app_status": (MESSAGING, ["check the status of the messaging app",
+                                     "Please check the app status of your messaging app.",
                                      'check_app_status("messaging")']),
     "check_app_permissions": (MESSAGING, ["what permissions does your messaging app have?",
                                           'check_app_permissions(app_name="messaging")',
                                           "Please check that your Messages app has the storage permission."]),
-    "grant_app_permission": (STORAGE, ["let your messaging app use storage", 'grant_app_permission("messaging", "storage")',
+    "grant_app_permission": (STORAGE, ["let your messaging app use storage",
+                                       'grant_app_permission("messaging", "storage")',
                                        "Please grant the storage permission to your messaging app."]),
     "can_send_mms": ({}, ["try sending a picture message", "Please send an MMS.", "Let me know if MMS works now."]),
     "reboot_device": ({}, ["please restart your phone", "Reboot your device.", "turn your phone off and on again",
@@ -94,9 +100,11 @@ def test_every_tool_is_understood_by_name_and_in_plain_words(tool):
 
 @pytest.mark.parametrize("text", [
     "Don't reboot yet.", "You don't need to restart the phone.", "Never turn off Wi-Fi Calling.",
-    "I see that Wi-Fi calling is on", "I have reset the APN settings on our side.", "I can guide you through restarting it.",
+    "I see that Wi-Fi calling is on", "I have reset the APN settings on our side.",
+    "I can guide you through restarting it.",
     "Thank you for turning off airplane mode.", "Great job resetting the APN settings and rebooting your phone.",
-    "Your APN settings will reset at reboot.", "This will reset your APN settings.", "toggle_wifi_calling has turned it off.",
+    "Your APN settings will reset at reboot.", "This will reset your APN settings.",
+    "toggle_wifi_calling has turned it off.",
     "Since you've enabled mobile data, turned off Wi-Fi Calling, reset your APN settings, and restarted, let me think.",
     "Your network mode is set to 2G only.", "I don't see an app called that.", "Hi! How can I help you today?", "",
 ])
@@ -121,12 +129,14 @@ def test_negations_and_conditions_change_nothing(text, tools):
 @pytest.mark.parametrize("text, tools", [
     ("Please reset the APN settings, then reboot your phone, and try sending an MMS again.",
      ["reset_apn_settings", "reboot_device", "can_send_mms"]),
-    ("Turn on mobile data and data roaming, then run a speed test.", ["toggle_data", "toggle_roaming", "run_speed_test"]),
+    ("Turn on mobile data and data roaming, then run a speed test.",
+     ["toggle_data", "toggle_roaming", "run_speed_test"]),
     ("Turn off Wi-Fi Calling and turn on mobile data.", ["toggle_wifi_calling", "toggle_data"]),
     ("Please check:\n- APN settings\n- SIM card\n- Wi-Fi Calling",
      ["check_apn_settings", "check_sim_status", "check_wifi_calling_status"]),
     ("Run check_sim_status() and check_apn_settings().", ["check_sim_status", "check_apn_settings"]),
-    ("Run a speed test, restart your phone, and run a speed test again.", ["run_speed_test", "reboot_device", "run_speed_test"]),
+    ("Run a speed test, restart your phone, and run a speed test again.",
+     ["run_speed_test", "reboot_device", "run_speed_test"]),
     ("Toggle airplane mode on and off again.", ["toggle_airplane_mode"] * 2),
     ("Turn airplane mode on, wait 10 seconds, then turn it off.", ["toggle_airplane_mode"] * 2),
     ("Please turn off Wi-Fi Calling.\n1. Open the settings.\n2. Toggle Wi-Fi Calling to OFF.", ["toggle_wifi_calling"]),
@@ -146,7 +156,8 @@ def test_several_requests_keep_their_order_and_steps_are_not_done_twice(text, to
     ("Give the messaging app the permission it needs.", [MissingArgument("grant_app_permission", "permission")]),
     ("Allow the storage and SMS permissions for your messaging app.",
      [("grant_app_permission", STORAGE), ("grant_app_permission", {"app_name": "messaging", "permission": "sms"})]),
-    ("Please let the browser app use storage.", [("grant_app_permission", {"app_name": "browser", "permission": "storage"})]),
+    ("Please let the browser app use storage.",
+     [("grant_app_permission", {"app_name": "browser", "permission": "storage"})]),
     ("Please set the MMSC URL to http://mms.Carrier.com/Mms and the MMS port to 8080.",
      [("set_apn_settings", {"apn_settings": {"mmsc_url": "http://mms.Carrier.com/Mms", "mms_port": 8080}})]),
 ])
@@ -190,7 +201,10 @@ def test_it_opens_with_the_complaint_in_the_first_person(customer):
     )
 
 
-@pytest.mark.parametrize("reason", sorted({t.user_scenario.instructions.reason_for_call for t in backend.telecom_tasks()}))
+REASONS = sorted({task.user_scenario.instructions.reason_for_call for task in backend.telecom_tasks()})
+
+
+@pytest.mark.parametrize("reason", REASONS)
 def test_every_complaint_of_the_benchmark_speaks_in_the_first_person(reason):
     said = first_person(reason)
     assert said.startswith(("I am ", "My ")) and "you" not in said.lower()
@@ -205,7 +219,8 @@ def test_every_complaint_of_the_benchmark_speaks_in_the_first_person(reason):
     ("Shall I look into your line?", "Yes, please go ahead."),
     ("Which mode? Change your network mode.", "Which mode should I use for set_network_mode_preference?"),
     ("YOU ARE BEING TRANSFERRED TO A HUMAN AGENT. PLEASE HOLD ON.", "###TRANSFER###"),
-    ("I am sorry, there is nothing more I can do.", "I understand that you cannot solve my problem. Goodbye. ###STOP###"),
+    ("I am sorry, there is nothing more I can do.",
+     "I understand that you cannot solve my problem. Goodbye. ###STOP###"),
 ])
 def test_it_answers_questions_from_what_it_knows(customer, question, said):
     assert say(customer, started(customer), question).content == said
@@ -220,12 +235,13 @@ def test_what_it_does_not_understand_it_says_and_restates_the_problem(customer):
 
 def test_answers_are_quoted_word_for_word_and_errors_called_errors(customer):
     state = started(customer)
+    settings_shown = "Current APN Name: internet\nMMSC URL (for picture messages): Not Set"
     first = say(customer, state, "Please check your APN settings and turn off Wi-Fi Calling.").tool_calls[0]
-    second = answer(customer, state, first, "Current APN Name: internet\nMMSC URL (for picture messages): Not Set").tool_calls[0]
+    second = answer(customer, state, first, settings_shown).tool_calls[0]
     said = answer(customer, state, second, "Error: no such switch", error=True).content
     assert (first.id, second.id, first.requestor) == ("customer-1", "customer-2", "user")
     assert said == (
-        "I ran check_apn_settings: Current APN Name: internet\nMMSC URL (for picture messages): Not Set\n"
+        f"I ran check_apn_settings: {settings_shown}\n"
         "I ran toggle_wifi_calling, but it failed: Error: no such switch"
     )
 
@@ -267,8 +283,11 @@ def test_it_goes_on_from_a_message_history(customer):
 WORDS = sorted({word for _, wordings in PARAPHRASES.values() for text in wordings for word in text.split()})
 
 
+SENTENCES = st.lists(st.sampled_from([*WORDS, "if", "not", "it", "on", ":", "\n-", "(", ")"])).map(" ".join)
+
+
 @settings(max_examples=300, deadline=None)
-@given(st.one_of(st.text(), st.lists(st.sampled_from([*WORDS, "if", "not", "it", "on", ":", "\n-", "(", ")"])).map(" ".join)))
+@given(st.one_of(st.text(), SENTENCES))
 @example("set_apn_settings({})")
 @example("\u0130\u0130 turn it off \u0130")
 @example('grant_app_permission(, "")')
@@ -328,5 +347,6 @@ def test_a_conversation_under_tau2_fixes_the_phone_and_ends_with_the_customer(ta
     assert said[0] == said[1], "the same customer object serves any number of conversations"
     calls = [call for m in runs[0].messages for call in getattr(m, "tool_calls", None) or ()]
     assert [(call.id, call.name) for call in calls] == [
-        ("customer-1", "check_wifi_calling_status"), ("customer-2", "toggle_wifi_calling"), ("customer-3", "can_send_mms"),
+        ("customer-1", "check_wifi_calling_status"), ("customer-2", "toggle_wifi_calling"),
+        ("customer-3", "can_send_mms"),
     ]
