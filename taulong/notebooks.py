@@ -112,10 +112,14 @@ def read_defaults(path: Path) -> dict[str, Any]:
     except (UnicodeDecodeError, ValueError, nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
         raise NotebookError(f"{path.name}: not a notebook: {error}") from error
     cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
-    if len(cells) != 1:
-        raise NotebookError(f"{path.name}: {len(cells)} cells are tagged 'parameters'; exactly one must be")
+    if len(cells) != 1 or cells[0].cell_type != "code":
+        raise NotebookError(f"{path.name}: {len(cells)} cells are tagged 'parameters'; it must be exactly one code cell")
+    try:
+        statements = ast.parse(cells[0].source).body
+    except SyntaxError as error:
+        raise NotebookError(f"{path.name}: parameters cell, line {error.lineno}: {error.msg}") from error
     defaults = {}
-    for statement in ast.parse(cells[0].source).body:
+    for statement in statements:
         where = f"{path.name}: parameters cell, line {statement.lineno}"
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AnnAssign(target=ast.Name(id=name), value=value):
@@ -143,7 +147,7 @@ def parse_parameter(text: str, default: Any) -> Any:
             return read(text)
         except (ValueError, SyntaxError):
             continue
-    return {"True": True, "False": False}.get(text.capitalize(), text)
+    return text
 
 
 def check_parameters(parameters: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
@@ -211,6 +215,9 @@ def run_notebook(
         failure = _execute(path, draft, parameters, timeout)
         notebook = _clean(draft)
     failure = failure or _incomplete(notebook)
+    warnings = "".join(printed(cell, "stderr") for cell in notebook.cells if cell.cell_type == "code")
+    if not failure and warnings and output == path:
+        failure = f"a notebook that is committed must write nothing to stderr: {warnings.splitlines()[0]}"
     text = _text(notebook)
     if failure:
         atomic_write(evidence, text)
