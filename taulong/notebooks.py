@@ -251,7 +251,9 @@ def _execute(path: Path, draft: Path, parameters: dict[str, Any], timeout: float
         def kernel_spec(self) -> KernelSpec:
             package = str(Path(taulong.__file__).parents[1])
             search = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
-            return KernelSpec(**get_kernel_dict(), env={"PYTHONPATH": search})
+            # the warning left out tells of loopback connections, on the terminal and at every start
+            quiet = ["--IPKernelApp.log_level=ERROR"]
+            return KernelSpec(**get_kernel_dict(quiet), env={"PYTHONPATH": search})
 
     try:
         papermill.execute_notebook(
