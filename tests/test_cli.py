@@ -25,15 +25,21 @@ def test_info_names_every_version():
     done = taulong_command("info")
     assert done.returncode == 0 and done.stderr == ""
     tau2 = installation()
-    for text in (taulong.__version__, "%d.%d.%d" % sys.version_info[:3], f"{tau2.distribution} {tau2.version}", tau2.data_digest):
+    for text in (
+        taulong.__version__,
+        "%d.%d.%d" % sys.version_info[:3],
+        f"{tau2.distribution} {tau2.version}",
+        tau2.data_digest,
+    ):
         assert text in done.stdout
 
 
 @pytest.mark.parametrize("words", [["--help"], ["notebook", "--help"], ["info", "--help"]])
 def test_help_imports_nothing_heavy(words):
+    heavy = {"tau2", "pandas", "matplotlib", "papermill", "scipy", "litellm"}
     watch = (
         "import atexit; atexit.register(lambda: print(sorted("
-        "{name.partition('.')[0] for name in sys.modules} & {'tau2', 'pandas', 'matplotlib', 'papermill', 'scipy', 'litellm'})))"
+        f"{{name.partition('.')[0] for name in sys.modules}} & {heavy})))"
     )
     done = taulong_command(*words, prelude=watch)
     assert done.returncode == 0 and done.stdout.startswith("usage: taulong")
@@ -45,7 +51,9 @@ def test_help_lists_every_command(capsys):
         cli.main(["--help"])
     assert stop.value.code == 0
     shown = capsys.readouterr().out
-    assert all(f"    {name} " in shown and summary in " ".join(shown.split()) for name, (summary, _) in cli.COMMANDS.items())
+    assert all(
+        f"    {name} " in shown and summary in " ".join(shown.split()) for name, (summary, _) in cli.COMMANDS.items()
+    )
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)

@@ -32,7 +32,9 @@ def pins_on(python):
     environment = {**default_environment(), "python_version": python, "python_full_version": f"{python}.0"}
     kept = [pin for pin in PINS if pin.marker is None or pin.marker.evaluate(environment)]
     names = [canonicalize_name(pin.name) for pin in kept]
-    assert len(names) == len(set(names)), f"pinned twice on {python}: {sorted({n for n in names if names.count(n) > 1})}"
+    assert len(names) == len(set(names)), (
+        f"pinned twice on {python}: {sorted({n for n in names if names.count(n) > 1})}"
+    )
     return {name: next(iter(pin.specifier)).version for name, pin in zip(names, kept, strict=True)}
 
 
@@ -62,7 +64,10 @@ def test_direct_dependencies_are_pinned_inside_their_range(python):
 
 def test_pins_are_complete_and_agree_with_each_other_on_this_python():
     pins = pins_on("%d.%d" % sys.version_info[:2])
-    todo = [(canonicalize_name(Requirement(text).name), "") for text in PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"]]
+    todo = [
+        (canonicalize_name(Requirement(text).name), "")
+        for text in PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"]
+    ]
     seen = set()
     while todo:
         name, extra = todo.pop()
@@ -74,7 +79,9 @@ def test_pins_are_complete_and_agree_with_each_other_on_this_python():
             if needed.marker is None or needed.marker.evaluate({"extra": extra}):
                 key = canonicalize_name(needed.name)
                 assert key in pins, f"{name} needs {needed}, which requirements.txt does not pin"
-                assert needed.specifier.contains(pins[key], prereleases=True), f"{name} needs {needed}; pinned: {pins[key]}"
+                assert needed.specifier.contains(pins[key], prereleases=True), (
+                    f"{name} needs {needed}; pinned: {pins[key]}"
+                )
                 todo += [(key, wanted) for wanted in {"", *needed.extras}]
     assert {name for name, _ in seen} | {"setuptools"} == set(pins), "requirements.txt pins what nothing needs"
 
@@ -122,7 +129,14 @@ def python(version, has_venv=True):
 
 
 def test_the_newest_that_starts_is_chosen(choose):
-    done = choose({"python3.13": "exit 127", "python3.12": python("3.12"), "python3.11": python("3.11"), "python3": python("3.10")})
+    done = choose(
+        {
+            "python3.13": "exit 127",
+            "python3.12": python("3.12"),
+            "python3.11": python("3.11"),
+            "python3": python("3.10"),
+        }
+    )
     assert (done.returncode, done.stdout) == (0, "/opt/3.12\n")
 
 
@@ -139,9 +153,14 @@ def test_the_variable_comes_first_and_is_final(choose, tmp_path):
     done = choose({"mine": python("3.11"), "old": python("3.9"), "python3.13": python("3.13")}, PYTHON="mine")
     assert done.stdout == "/opt/3.11\n"
     old = tmp_path / "bin with spaces" / "old"
-    refused = subprocess.run([str(ROOT / ".ci" / "python")], env={**os.environ, "PYTHON": str(old)}, capture_output=True, text=True)
+    refused = subprocess.run(
+        [str(ROOT / ".ci" / "python")], env={**os.environ, "PYTHON": str(old)}, capture_output=True, text=True
+    )
     assert refused.returncode == 1 and refused.stdout == ""
-    assert "PYTHON names an interpreter that cannot be used" in refused.stderr and f"{old}: is Python 3.9" in refused.stderr
+    assert (
+        "PYTHON names an interpreter that cannot be used" in refused.stderr
+        and f"{old}: is Python 3.9" in refused.stderr
+    )
 
 
 def test_what_is_missing_is_named(choose):

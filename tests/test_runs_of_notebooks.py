@@ -40,7 +40,13 @@ def copy(name, folder):
 
 
 def test_defaults_are_read_from_the_parameters_cell():
-    assert DEFAULTS == {"num_shifts": 4, "fraction": 0.75, "modes": ["none", "notebook"], "agent": "learner", "limit": None}
+    assert DEFAULTS == {
+        "num_shifts": 4,
+        "fraction": 0.75,
+        "modes": ["none", "notebook"],
+        "agent": "learner",
+        "limit": None,
+    }
 
 
 @pytest.mark.parametrize(
@@ -103,8 +109,9 @@ def test_fitting_parameters_are_made_the_type_of_their_default():
 @pytest.mark.parametrize(
     "text, default, value",
     [
-        ("5", 4, 5), ("true", False, True), ("True", False, True), ("0.5", 0.75, 0.5), ('["a"]', [], ["a"]), ("['a']", [], ["a"]),
-        ("null", None, None), ("None", None, None), ("5", "learner", "5"), ("yes", False, "yes"), ("two words", None, "two words"),
+        ("5", 4, 5), ("true", False, True), ("True", False, True), ("0.5", 0.75, 0.5), ('["a"]', [], ["a"]),
+        ("['a']", [], ["a"]), ("null", None, None), ("None", None, None), ("two words", None, "two words"),
+        ("5", "learner", "5"), ("yes", False, "yes"),
     ],
 )  # fmt: skip
 def test_texts_of_the_command_line_are_read_by_the_default(text, default, value):
@@ -119,7 +126,9 @@ def test_a_good_run_is_written_whole_clean_and_the_same_each_time(folder):
     assert first.read_bytes() == second.read_bytes()
     notebook = nbformat.read(first, as_version=4)
     nbformat.validate(notebook)
-    assert set(notebook.metadata) == {"kernelspec", "language_info"} and "version" not in notebook.metadata.language_info
+    assert (
+        set(notebook.metadata) == {"kernelspec", "language_info"} and "version" not in notebook.metadata.language_info
+    )
     assert {key for cell in notebook.cells for key in cell.metadata} == {"tags"}
     shown = "".join(printed(cell) for cell in notebook.cells if cell.cell_type == "code")
     assert "7 0.75 ['none', 'notebook'] learner None" in shown
@@ -188,7 +197,16 @@ def test_in_place_a_notebook_that_warns_is_left_as_it_was(folder, monkeypatch):
 
 
 def test_the_command_runs_a_notebook_and_says_where_the_copy_is(folder):
-    words = ["notebook", str(copy("good", folder)), "-p", "num_shifts=9", "-p", "agent=5", "-o", str(folder / "out.ipynb")]
+    words = [
+        "notebook",
+        str(copy("good", folder)),
+        "-p",
+        "num_shifts=9",
+        "-p",
+        "agent=5",
+        "-o",
+        str(folder / "out.ipynb"),
+    ]
     done = subprocess.run([sys.executable, "-m", "taulong", *words], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "out.ipynb\n", "")
     assert "9 0.75 ['none', 'notebook'] 5 None" in (folder / "out.ipynb").read_text()
