@@ -82,9 +82,9 @@ __all__ = [
     "EnvAssertion", "EnvFunctionCall", "Environment", "EvaluationType", "Installation", "LLMAgent", "Message",
     "MultiToolMessage", "Orchestrator", "RewardInfo", "RewardType", "Role", "SimulationRun", "Task", "TelecomDB",
     "TelecomEnvironment", "TelecomTools", "TelecomUserDB", "TelecomUserTools", "TerminationReason", "ToolCall", "ToolMessage",
-    "ToolType", "UserMessage", "UserSimulator", "database_contents", "domain_tasks", "evaluate_simulation", "get_today",
-    "installation", "is_tool", "load_tasks", "new_database", "new_environment", "new_user_database", "official_reward",
-    "policy", "registry", "telecom_splits", "telecom_tasks", "tool_names",
+    "ToolType", "UserMessage", "UserSimulator", "database_contents", "domain_tasks", "environment_maker",
+    "evaluate_simulation", "get_today", "installation", "is_tool", "load_tasks", "new_database", "new_environment", "new_user_database", "official_reward",
+    "policy", "registry", "simulation_reward", "telecom_splits", "telecom_tasks", "tool_names",
 ]
 
 POLICY_TYPES = ("manual", "workflow")
@@ -219,6 +219,11 @@ def new_environment(
     return environment
 
 
+def environment_maker(policy_type: str = "manual") -> Callable[..., TelecomEnvironment]:
+    """Return ``new_environment`` with this policy, as an environment constructor."""
+    return partial(new_environment, policy_type=policy_type)
+
+
 @cache
 def tool_names(toolkit: type) -> frozenset[str]:
     """Return the names of the tools that a tau2 toolkit class defines (inherited ones not counted)."""
@@ -237,7 +242,17 @@ def official_reward(
     Raises ValueError (from tau2) when a replayed tool call answers otherwise than recorded.
     """
     if environment_constructor is new_environment:
-        environment_constructor = partial(new_environment, policy_type=policy_type)
+        environment_constructor = environment_maker(policy_type)
     return EnvironmentEvaluator.calculate_reward(
         environment_constructor=environment_constructor, task=task, full_trajectory=messages, solo_mode=solo_mode
+    )
+
+
+def simulation_reward(simulation: SimulationRun, task: Task, solo_mode: bool, domain: str = "telecom") -> RewardInfo:
+    """Return what tau2's ``evaluate_simulation`` says of a finished run, every component of the task's basis included.
+
+    Raises ValueError or AssertionError (from tau2) when the run cannot be replayed.
+    """
+    return evaluate_simulation(
+        simulation=simulation, task=task, evaluation_type=EvaluationType.ALL, solo_mode=solo_mode, domain=domain
     )

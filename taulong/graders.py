@@ -9,7 +9,6 @@ the recorded ones is void: nothing about it is evaluated, and the number of diff
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 from taulong import backend
@@ -378,7 +377,7 @@ def grade(
         reference: the task's reference in that environment class, from :func:`build_reference`; built if not given.
     """
     if environment_constructor is backend.new_environment:
-        environment_constructor = partial(backend.new_environment, policy_type=policy_type)
+        environment_constructor = backend.environment_maker(policy_type)
     reference = reference or build_reference(task, environment_constructor)
     messages = trim(messages)
     run = replay(task, messages, environment_constructor, solo_mode)
