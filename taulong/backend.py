@@ -84,7 +84,7 @@ __all__ = [
     "TelecomEnvironment", "TelecomTools", "TelecomUserDB", "TelecomUserTools", "TerminationReason", "ToolCall", "ToolMessage",
     "ToolType", "UserMessage", "UserSimulator", "database_contents", "domain_tasks", "environment_maker",
     "evaluate_simulation", "get_today", "installation", "is_tool", "load_tasks", "new_database", "new_environment", "new_user_database", "official_reward",
-    "policy", "registry", "simulation_reward", "telecom_splits", "telecom_tasks", "tool_names",
+    "policy", "reached_reward", "registry", "simulation_reward", "telecom_splits", "telecom_tasks", "tool_names",
 ]
 
 POLICY_TYPES = ("manual", "workflow")
@@ -190,9 +190,9 @@ def new_database(contents: dict | None = None) -> TelecomDB:
     return TelecomDB.model_validate(database_contents() if contents is None else contents)
 
 
-def new_user_database() -> TelecomUserDB:
-    """Return a fresh copy of the shipped user (phone) database."""
-    return TelecomUserDB.model_validate(_user_database_contents())
+def new_user_database(contents: dict | None = None) -> TelecomUserDB:
+    """Return a fresh user (phone) database: the shipped one, or one with the given plain contents."""
+    return TelecomUserDB.model_validate(_user_database_contents() if contents is None else contents)
 
 
 @cache
@@ -209,11 +209,12 @@ def new_environment(
     solo_mode: bool = False,
     policy_type: str = "manual",
     database: TelecomDB | None = None,
+    user_database: TelecomUserDB | None = None,
 ) -> TelecomEnvironment:
     """Return a fresh telecom environment, equal to tau2's ``get_environment`` but without parsing its files again."""
     domain, text = policy(policy_type, solo_mode)
     environment = TelecomEnvironment(
-        domain, text, TelecomTools(database or new_database()), TelecomUserTools(new_user_database())
+        domain, text, TelecomTools(database or new_database()), TelecomUserTools(user_database or new_user_database())
     )
     environment.solo_mode = solo_mode  # set_solo_mode would rebuild every tool model to check for overlapping names
     return environment
@@ -256,3 +257,47 @@ def simulation_reward(simulation: SimulationRun, task: Task, solo_mode: bool, do
     return evaluate_simulation(
         simulation=simulation, task=task, evaluation_type=EvaluationType.ALL, solo_mode=solo_mode, domain=domain
     )
+
+
+class _StockGold:
+    """tau2's gold environment after its gold actions: only its database hashes are left of it."""
+
+    def __init__(self, agent_hash: str, user_hash: str):
+        self.get_db_hash, self.get_user_db_hash = lambda: agent_hash, lambda: user_hash
+
+    def set_state(self, *args, **kwargs):
+        """Do nothing: the state has been reached."""
+
+    make_tool_call = set_state
+
+
+_REACHED = "taulong-reached"
+_reached: dict = {}
+
+
+def _hand_out(solo_mode: bool | None = None, **_):
+    # evaluate_simulation asks for the run's environment with solo_mode, and for the gold environment without
+    return _reached["gold" if solo_mode is None else "run"]
+
+
+def reached_reward(
+    task: Task, messages: list[Message], environment: TelecomEnvironment, gold_hashes: tuple[str, str]
+) -> RewardInfo:
+    """Return what tau2's ``evaluate_simulation`` says of a finished run whose final state is at hand.
+
+    The evaluator is tau2's own; what is saved are its two replays. It is given an environment that already is in the
+    run's final state (which it may use up), and the hashes of its gold environment, which are the same for every run of
+    a task.
+
+    Args:
+        task: the task.
+        messages: the whole trajectory, for the components that read it.
+        environment: in the state after the trajectory.
+        gold_hashes: hashes of the agent and user database of tau2's (unsynced) gold environment.
+    """
+    if _REACHED not in registry.get_domains():
+        registry.register_domain(_hand_out, _REACHED)
+    environment.set_state = lambda *args, **kwargs: None
+    _reached.update(run=environment, gold=_StockGold(*gold_hashes))
+    simulation = SimulationRun.model_construct(messages=messages, termination_reason=TerminationReason.USER_STOP)
+    return simulation_reward(simulation, task, solo_mode=False, domain=_REACHED)

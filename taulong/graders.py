@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from taulong import backend
 from taulong.backend import AssistantMessage, Environment, Message, RewardInfo, RewardType, Task, ToolCall, ToolMessage, UserMessage
-from taulong.delta import Delta, Field, compare, observe
+from taulong.delta import Delta, Field, compare, known_bills, observe
 from taulong.policy import Caller, Judgement, Rule, Write, caller_of, conduct, judge
 from taulong.reference import Hashes, Reference, build_reference, hashes, start
 
@@ -230,9 +230,9 @@ def replay(
     messages = trim(messages)
     environment = start(task, environment_constructor, solo_mode)
     caller = caller_of(environment.user_tools.db.model_dump(), task)
-    state = environment.tools.db.model_dump()
-    known = frozenset(bill["bill_id"] for bill in state["bills"])
     steps, error = [], None
+    state = environment.tools.db.model_dump()
+    known = known_bills(state)
     if solo_mode and any(isinstance(message, UserMessage) for message in messages):
         error = "a solo run has no user messages, this one has"
     try:
