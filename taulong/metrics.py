@@ -1,8 +1,8 @@
 """What a table of records adds up to: accuracies and shift rewards, each with its count, and the guards around them.
 
 A table of records is a pandas DataFrame with one row per case and arm; an arm is one agent under one memory mode.
-Three outcomes are kept apart everywhere: ``scored``, ``unscored`` (with a reason) and ``owed`` (planned, no row). A case
-without a score is never a zero and never left out of a count.
+Three outcomes are kept apart everywhere: ``scored``, ``unscored`` (with a reason) and ``owed`` (planned, no row). A
+case without a score is never a zero and never left out of a count.
 """
 
 import difflib
@@ -14,12 +14,16 @@ from pathlib import Path
 import pandas as pd
 
 MODES = ("none", "notebook", "oracle", "placebo", "transcript", "frozen")  # the order of every table and figure
-POPULATIONS = ("teaching", "testing", "lookalike")
+ACCURACIES = {
+    "masked_env_accuracy": "testing", "teaching_env_accuracy": "teaching", "lookalike_env_accuracy": "lookalike",
+}  # fmt: skip
 REWARDS = ("official_reward", "gated_reward")
 VERSION_FIELDS = (
     "split", "taulong_version", "grader_version", "tau2_distribution", "tau2_version", "tau2_data", "shift_config",
 )  # fmt: skip
-CASE_FIELDS = ("shift_id", "case_id", "split", "seed", "position", "population", "cause", "recurring_cause", "teaching_seen")
+CASE_FIELDS = (
+    "shift_id", "case_id", "split", "seed", "position", "population", "cause", "recurring_cause", "teaching_seen",
+)  # fmt: skip
 ARM_FIELDS = ("agent", "memory_mode", "trial")  # trial only where cases were run more than once
 
 
@@ -43,7 +47,8 @@ def read_records(folder: str | Path) -> pd.DataFrame:
         try:
             rows.append(json.loads(line))
         except json.JSONDecodeError as error:
-            raise ValueError(f"{folder.name}/records.jsonl line {number} is not JSON ({error}); run the shifts again") from error
+            where = f"{folder.name}/records.jsonl line {number}"
+            raise ValueError(f"{where} is not JSON ({error}); run the shifts again") from error
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     if "config" not in manifest:
         raise ValueError(f"{folder.name}/manifest.json has no 'config'; found: {', '.join(sorted(manifest))}")
@@ -54,13 +59,15 @@ def read_records(folder: str | Path) -> pd.DataFrame:
 
 
 def with_owed(records: pd.DataFrame, planned: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return the records plus one row with outcome ``owed`` for each planned case that has none, sorted by arm and case.
+    """Return the records plus one row with outcome ``owed`` for each planned case without one, sorted by arm and case.
 
     Args:
-        records: one row per case and arm. Rows of a frozen second pass (``frozen_pass`` true) get memory mode ``frozen``.
-        planned: the cases of the shifts (at least shift_id, case_id, position, population), each planned for every arm in
-            the records; ``agent`` and ``memory_mode`` columns, where present, name the arms instead. Without it, every
-            arm is taken to owe all cases any arm has, and every shift all positions up to the highest in the table.
+        records: one row per case and arm. Rows of a frozen second pass (``frozen_pass`` true) get memory mode
+            ``frozen``.
+        planned: the cases of the shifts (at least shift_id, case_id, position, population), each planned for every arm
+            in the records; ``agent`` and ``memory_mode`` columns, where present, name the arms instead. Without it,
+            every arm is taken to owe all cases any arm has, and every shift all positions up to the highest in the
+            table.
 
     Raises:
         MixedRecords: versions differ within the table, or a case occurs twice in an arm.
@@ -73,7 +80,8 @@ def with_owed(records: pd.DataFrame, planned: pd.DataFrame | None = None) -> pd.
     arm = [field for field in ARM_FIELDS if field in records]
     if (doubled := records.duplicated([*arm, "case_id"])).any():
         row = records[doubled].iloc[0]
-        raise MixedRecords(f"{int(doubled.sum())} cases occur twice in an arm, first {row.case_id} ({row.agent}, {row.memory_mode})")
+        where = f"first {row.case_id} ({row.agent}, {row.memory_mode})"
+        raise MixedRecords(f"{int(doubled.sum())} cases occur twice in an arm, {where}")
     cases = _known_cases(records) if planned is None else planned
     if not {"agent", "memory_mode"} <= set(cases):
         cases = cases.merge(records[arm].drop_duplicates(), how="cross")
@@ -104,7 +112,7 @@ def require_one_version(records: pd.DataFrame) -> None:
     """
     for field in VERSION_FIELDS:
         if field in records and len(found := sorted(map(str, records[field].dropna().unique()))) > 1:
-            raise MixedRecords(f"{field} differs within one table: {', '.join(found)}; compare runs of one {field} only")
+            raise MixedRecords(f"{field} differs within one table: {', '.join(found)}; compare like with like")
     if "user" in records:
         for agent, users in records.groupby("agent")["user"].unique().items():
             if len(found := sorted(map(str, users[pd.notna(users)]))) > 1:
@@ -130,7 +138,10 @@ def require_complete(table: pd.DataFrame, allow_partial: bool = False) -> str:
     scored, planned = int((table["outcome"] == "scored").sum()), len(table)
     if allow_partial:
         return f"PARTIAL: {scored} of {planned} planned cases scored"
-    lines = [f"  {m.agent}, {m.memory_mode}, {m.shift_id}: {m.scored} of {m.planned} scored" for m in missing.itertuples()]
+    lines = [
+        f"  {shift.agent}, {shift.memory_mode}, {shift.shift_id}: {shift.scored} of {shift.planned} scored"
+        for shift in missing.itertuples()
+    ]
     more = [f"  and {len(lines) - 10} more"] if len(lines) > 10 else []
     raise IncompleteRecords(
         f"{scored} of {planned} planned cases are scored; not complete:\n"
@@ -142,20 +153,21 @@ def require_complete(table: pd.DataFrame, allow_partial: bool = False) -> str:
 def case_metrics(table: pd.DataFrame) -> pd.DataFrame:
     """Return the accuracies and the masked transfer rate of every arm, each with its count.
 
-    Columns: agent, memory_mode, metric, reward, value, low, high, total, scored, planned, count. ``value`` is total over
-    planned and is missing unless every planned case is scored; ``low`` and ``high`` are what it would be if each case
-    without a score had failed or succeeded. ``masked_`` is the testing population. The transfer rate does not depend on
-    a reward (``reward`` is then ``either``). Owed cases whose population no arm knows are not in any of these.
+    Columns: agent, memory_mode, metric, reward, value, low, high, total, scored, planned, count. ``value`` is total
+    over planned and is missing unless every planned case is scored; ``low`` and ``high`` are what it would be if each
+    case without a score had failed or succeeded. ``masked_`` is the testing population. The transfer rate does not
+    depend on a reward (``reward`` is then ``either``). Owed cases whose population no arm knows are not in any of
+    these.
     """
-    names = {"testing": "masked_env_accuracy", "teaching": "teaching_env_accuracy", "lookalike": "lookalike_env_accuracy"}
-    wanted = [(name, population, reward, reward) for population, name in names.items() for reward in REWARDS]
+    wanted = [(name, population, reward, reward) for name, population in ACCURACIES.items() for reward in REWARDS]
     wanted.append(("masked_transfer_rate", "testing", "transferred", "either"))
     rows = []
     for arm, group in table.groupby(["agent", "memory_mode"], sort=False):
         for metric, population, column, reward in wanted:
             values = scores(group[group["population"] == population], column)
             if len(values):
-                rows.append(dict(zip(("agent", "memory_mode"), arm)) | {"metric": metric, "reward": reward} | _share(values))
+                row = {"agent": arm[0], "memory_mode": arm[1], "metric": metric, "reward": reward}
+                rows.append(row | _share(values))
     return pd.DataFrame(rows)
 
 
@@ -164,9 +176,7 @@ def scores(table: pd.DataFrame, column: str) -> pd.Series:
 
     Raises ValueError for a column the table lacks, naming the nearest.
     """
-    if column not in table:
-        near = difflib.get_close_matches(column, table.columns, n=1)
-        raise ValueError(f"metric: {column!r} is no column of the records" + (f"; did you mean {near[0]!r}?" if near else ""))
+    accepted("metric", column, table.columns)
     return table[column].where(table["outcome"] == "scored").astype(float)
 
 
@@ -191,7 +201,8 @@ def shift_rewards(table: pd.DataFrame, reward: str = "official_reward") -> pd.Da
     """
     table = table[table["memory_mode"] != "frozen"]
     keys = [table[field] for field in ("agent", "memory_mode", *(["trial"] if "trial" in table else []), "shift_id")]
-    shifts = scores(table, reward).groupby(keys, sort=False).agg(value="sum", scored="count", planned="size").reset_index()
+    shifts = scores(table, reward).groupby(keys, sort=False).agg(value="sum", scored="count", planned="size")
+    shifts = shifts.reset_index()
     shifts["value"] = shifts["value"].where(shifts["scored"] == shifts["planned"])
     shifts["count"] = shifts["scored"].astype(str) + " of " + shifts["planned"].astype(str) + " scored"
     return shifts
@@ -205,7 +216,8 @@ def suspect_cases(table: pd.DataFrame, reward: str = "official_reward") -> pd.Da
     table = table.assign(_score=scores(table, reward)).dropna(subset="_score")
     cases = table.groupby("case_id").agg(
         shift_id=("shift_id", "first"), population=("population", "first"), cause=("cause", "first"),
-        best=("_score", "max"), scored=("_score", "size"), agents=("agent", lambda names: ", ".join(sorted(set(names)))),
+        best=("_score", "max"), scored=("_score", "size"),
+        agents=("agent", lambda names: ", ".join(sorted(set(names)))),
     )  # fmt: skip
     unsolved = cases[~solved(cases["best"])].drop(columns="best").reset_index()
     return unsolved[["shift_id", "case_id", "population", "cause", "scored", "agents"]]

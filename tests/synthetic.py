@@ -42,8 +42,8 @@ def make_records(agents=("learner",), modes=("none", "notebook", "oracle"), num_
                     writes += wrote
                     clean = agent != "meddler"
                     rows.append({
-                        "shift_id": shift_id, "case_id": f"{shift_id}/{position}", "split": "eval", "seed": 1_000_000 + at,
-                        "position": position, "population": population, "cause": own, "recurring_cause": cause,
+                        "shift_id": shift_id, "case_id": f"{shift_id}/{position}", "split": "eval",
+                        "seed": 1_000_000 + at, "position": position, "population": population, "cause": own, "recurring_cause": cause,
                         "teaching_seen": seen, "memory_mode": mode, "agent": agent, "user": "scripted",
                         "official_reward": reward, "gated_reward": reward if clean else 0.0, "transferred": transferred,
                         "commitment": commitment, "fix_in_notebook": fix_shown, "notebook_writes": wrote,
@@ -61,8 +61,8 @@ def pair_table(differences, base=0.0):
             for mode, score in (("none", base), ("notebook", base + value)):
                 shift_id = f"eval-{1_000_000 + at}"
                 rows.append({
-                    "shift_id": shift_id, "case_id": f"{shift_id}/{position}", "position": position, "population": "testing",
-                    "cause": "bad_wifi_calling", "teaching_seen": 1, "memory_mode": mode, "agent": "learner",
+                    "shift_id": shift_id, "case_id": f"{shift_id}/{position}", "position": position,
+                    "population": "testing", "cause": "bad_wifi_calling", "teaching_seen": 1, "memory_mode": mode, "agent": "learner",
                     "official_reward": score, "gated_reward": score, "outcome": "scored",
                 })  # fmt: skip
     return pd.DataFrame(rows)
