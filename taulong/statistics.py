@@ -102,10 +102,10 @@ def contrast(
         ValueError: unknown arm, metric or population, or a level or share outside (0, 1).
         MixedRecords: rows that may not share a table.
     """
-    pairs = _matched(table, (arm, baseline), metric, population)
+    pairs = matched(table, (arm, baseline), metric, population)
     difference = pairs.kept.iloc[:, 0] - pairs.kept.iloc[:, 1]
     means = difference.groupby(pairs.shift_of).mean()
-    return _estimate(f"{Arm(*arm)} - {Arm(*baseline)}", means.to_numpy(), pairs, level, max_dropped, seed)
+    return _estimate(_difference_name(arm, baseline), means.to_numpy(), pairs, level, max_dropped, seed)
 
 
 def arm_mean(
@@ -113,7 +113,7 @@ def arm_mean(
     level: float = 0.95, max_dropped: float = MAX_DROPPED,
 ) -> Estimate:  # fmt: skip
     """Return the mean of a metric in one arm, clustered by shift (no p value: zero is no hypothesis about it)."""
-    pairs = _matched(table, (arm,), metric, population)
+    pairs = matched(table, (arm,), metric, population)
     means = pairs.kept.iloc[:, 0].groupby(pairs.shift_of).mean()
     found = _estimate(str(Arm(*arm)), means.to_numpy(), pairs, level, max_dropped, 0)
     return dataclasses.replace(found, p=None, p_method=None)
@@ -129,13 +129,13 @@ def learning_slope(
     Each shift gives one least-squares slope of its differences; shifts in which ``over`` does not vary have none and
     are left out, which the note counts.
     """
-    pairs = _matched(table, (arm, baseline), metric, population)
+    pairs = matched(table, (arm, baseline), metric, population)
     frame = pd.DataFrame({"x": pairs.cases.loc[pairs.kept.index, over].astype(float)})
     frame["y"] = pairs.kept.iloc[:, 0] - pairs.kept.iloc[:, 1]
     centred = frame["x"] - frame.groupby(pairs.shift_of)["x"].transform("mean")
     sums = pd.DataFrame({"xy": centred * frame["y"], "xx": centred**2}).groupby(pairs.shift_of).sum()
     slopes = (sums["xy"] / sums["xx"])[sums["xx"] > 0]
-    name = f"slope of {Arm(*arm)} - {Arm(*baseline)} over {over}"
+    name = f"{_difference_name(arm, baseline)}, slope over {over}"
     found = _estimate(name, slopes.to_numpy(), pairs, level, max_dropped, seed)
     flat = len(sums) - len(slopes)
     note = "; ".join(filter(None, (found.note, f"{flat} shifts without variation in {over} left out" if flat else "")))
@@ -153,7 +153,7 @@ def headroom_share(
     with value None, where the interval of the headroom covers 0: a ratio to nothing has no bounds.
     """
     name = f"{agent}: ({mode} - none) / (oracle - none)"
-    pairs = _matched(table, ((agent, mode), (agent, "oracle"), (agent, "none")), metric, population)
+    pairs = matched(table, ((agent, mode), (agent, "oracle"), (agent, "none")), metric, population)
     differences = pairs.kept.iloc[:, :2].sub(pairs.kept.iloc[:, 2], axis=0).groupby(pairs.shift_of).mean().to_numpy()
     whole = _estimate(name, differences[:, 1], pairs, level, max_dropped, 0)
     blank = dataclasses.replace(whole, value=None, low=None, high=None, p=None, p_method=None)
@@ -299,7 +299,7 @@ def plan_shifts(
     """
     if difference == 0 or not 0 < power < 1:
         raise ValueError(f"difference: {difference!r}, power: {power!r}; accepted: not 0, and within (0, 1)")
-    pairs = _matched(table, (arm, baseline), metric, population)
+    pairs = matched(table, (arm, baseline), metric, population)
     between, within, size = variance_components(pairs.kept.iloc[:, 0] - pairs.kept.iloc[:, 1], pairs.shift_of)
     size = cases_per_shift or size
     deviation = math.sqrt(between + within / size)
@@ -344,16 +344,26 @@ def shift_draws(count: int, draws: int, seed: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class _Pairs:
+class Pairs:
+    """The cases some arms share, side by side.
+
+    Attributes:
+        metric, population: which column, over which cases (``all``: no population chosen).
+        cases: the planned cases by case id.
+        kept: one column an arm (0, 1, ...), only the cases every arm has a score for.
+        shift_of: the shift of each kept case.
+        dropped: for each arm, how many planned cases have no score.
+    """
+
     metric: str
     population: str
-    cases: pd.DataFrame  # planned cases by id
-    kept: pd.DataFrame  # one column an arm, only cases that every arm has a score for
+    cases: pd.DataFrame
+    kept: pd.DataFrame
     shift_of: pd.Series
     dropped: dict[str, int]
 
 
-def _matched(table: pd.DataFrame, arms: tuple, metric: str, population: str | None) -> _Pairs:
+def matched(table: pd.DataFrame, arms: tuple, metric: str, population: str | None) -> Pairs:
     """Return the cases of some arms side by side; a case of several trials has their mean, if all are scored."""
     require_one_version(table)
     chosen = _population(table, population)
@@ -369,7 +379,13 @@ def _matched(table: pd.DataFrame, arms: tuple, metric: str, population: str | No
     cases = chosen.drop_duplicates("case_id").set_index("case_id").loc[wide.index]
     kept = wide.dropna()
     dropped = {str(Arm(*arm)): int(wide[at].isna().sum()) for at, arm in enumerate(arms)}
-    return _Pairs(metric, population or "all", cases, kept, cases.loc[kept.index, "shift_id"], dropped)
+    return Pairs(metric, population or "all", cases, kept, cases.loc[kept.index, "shift_id"], dropped)
+
+
+def _difference_name(arm: tuple[str, str], baseline: tuple[str, str]) -> str:
+    if arm[0] == baseline[0]:
+        return f"{arm[0]}: {arm[1]} - {baseline[1]}"
+    return f"{Arm(*arm)} - {Arm(*baseline)}"
 
 
 def _population(table: pd.DataFrame, population: str | None) -> pd.DataFrame:
@@ -379,7 +395,7 @@ def _population(table: pd.DataFrame, population: str | None) -> pd.DataFrame:
     return table[table["population"] == population]
 
 
-def _estimate(name: str, means: np.ndarray, pairs: _Pairs, level: float, max_dropped: float, seed: int) -> Estimate:
+def _estimate(name: str, means: np.ndarray, pairs: Pairs, level: float, max_dropped: float, seed: int) -> Estimate:
     """Return the estimate of a mean over shift numbers, or the reason why there is none."""
     if not 0 < level < 1 or not 0 <= max_dropped < 1:
         raise ValueError(f"level: {level!r}, max_dropped: {max_dropped!r}; accepted: within (0, 1), within [0, 1)")
