@@ -125,7 +125,7 @@ def plot_forest(table: pd.DataFrame) -> Figure:
     caption = (
         f"Mean paired difference, {100 * _one(table, 'level'):g} % t interval with C - 1 degrees of freedom on shift "
         f"means; paired by case, clustered by shift; C = {_count(table['shifts'], 'shift')}. p: sign flip of shift "
-        f"means, adjusted by Holm over the {len(table)} contrasts declared here. Hollow: fewer than 6 shifts, descriptive."
+        f"means, adjusted by Holm over these {len(table)} contrasts. Hollow: fewer than 6 shifts, descriptive."
     )
     lost = int((table["planned"] - table["cases"]).sum())
     partial = f"PARTIAL: {lost} of {int(table['planned'].sum())} pairs dropped" if lost else ""
@@ -151,6 +151,7 @@ def plot_forest(table: pd.DataFrame) -> Figure:
     numbers.set_yticks(range(len(table)), texts)
     numbers.tick_params(length=0)
     numbers.spines["right"].set_visible(False)
+    _add_heading(figure, panel)
     return figure
 
 
@@ -199,7 +200,7 @@ def plot_caps(table: pd.DataFrame) -> Figure:
         panel.vlines(x, line["low"], line["high"], color=style["color"], linewidth=0.9)
     panel.set(xlabel="notebook cap (characters)", ylabel="memory value")
     panel.set_xticks(range(len(caps)), [f"{cap:,}" for cap in caps])
-    figure.legend(loc="outside upper center", ncols=3)
+    _add_heading(figure, panel)
     return figure
 
 
@@ -373,7 +374,7 @@ def plot_lookalikes(table: pd.DataFrame) -> Figure:
     panels[0, 0].set_ylabel("loss on lookalikes")
     for agent in agents:
         panels[0, 0].plot([], [], linestyle="", mfc="none", label=agent, **_agent_style(agent, agents))
-    figure.legend(loc="outside upper center", ncols=3 if len(modes) == 1 else 6)
+    _add_heading(figure, panels[0, 0])
     return figure
 
 
@@ -410,16 +411,15 @@ def _panels(
     width = width or (SINGLE if columns == 1 else DOUBLE)
     whole = " ".join(caption.split()).replace(" %", "\u00a0%").replace(" = ", "\u00a0=\u00a0")
     text = textwrap.fill(whole, int(20 * width))
-    warning = textwrap.fill("; ".join(sorted({note for note in table["partial"].fillna("") if note})), int(16 * width))
     below = 0.125 * (text.count("\n") + 1) + 0.08
-    above = 0.17 * (warning.count("\n") + 1) if warning else 0.0
-    height = rows * height + 0.5 + below + above
+    height = rows * height + 0.5 + below
     figure, panels = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, layout="constrained", **shared)
     plt.close(figure)  # a notebook shows it as the value of a cell, pyplot shall not show it again
-    figure.get_layout_engine().set(rect=(0, below / height, 1, 1 - (below + above) / height))
+    figure.get_layout_engine().set(rect=(0, below / height, 1, 1 - below / height))
     figure.text(0.08 / width, 0.04 / height, text, fontsize=6.5, va="bottom", linespacing=1.15)
-    figure.text(0.5, 1 - 0.04 / height, warning, fontsize=8, va="top", ha="center", color="#b00000")
     figure.caption = text
+    partial = "; ".join(sorted({note for note in table["partial"].fillna("") if note}))
+    figure.partial = textwrap.fill(partial, int(16 * width))
     return figure, panels
 
 
@@ -428,9 +428,17 @@ def _finish(figure: Figure, panels: np.ndarray, agents: list[str], label: str | 
         panel.set_title(agent)
     if label:
         figure.supylabel(label, fontsize=8)
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, labels, loc="outside upper center", ncols=3 if len(agents) == 1 else 6)
+    _add_heading(figure, panels[0, 0])
+
+
+def _add_heading(figure: Figure, panel) -> None:
+    """Put the legend on top, if there is one, and over it what must be said of partial results."""
+    if handles := panel.get_legend_handles_labels()[0]:
+        columns = 3 if figure.get_figwidth() < DOUBLE else 6
+        legend = figure.legend(handles=handles, loc="outside upper center", ncols=columns, title=figure.partial or None)
+        legend.get_title().set(color="#b00000", fontsize=8)
+    elif figure.partial:
+        figure.suptitle(figure.partial, color="#b00000", fontsize=8)
 
 
 def _limits(table: pd.DataFrame, what: str) -> tuple[float, float]:
@@ -458,8 +466,8 @@ def _band_caption(table: pd.DataFrame, what: str) -> str:
     totals = table[table["axis"] == table["axis"].iloc[-1]].groupby(["agent", "memory_mode", "reward"])["cases"].sum()
     return (
         f"{what}: {100 * _one(table, 'level'):g} % percentile bootstrap over shifts ({_one(table, 'draws')} draws "
-        "shared by all lines; too narrow below some 20 shifts, none where shifts do not differ or there is one), at most "
-        f"{_count(table['shifts'].max(), 'shift')} a point, n = {_count(totals, 'case')} a line, "
+        "shared by all lines; too narrow below some 20 shifts, none where shifts do not differ or there is one), at "
+        f"most {_count(table['shifts'].max(), 'shift')} a point, n = {_count(totals, 'case')} a line, "
         f"{_count(table['dropped'], 'case')} dropped."
     )
 
