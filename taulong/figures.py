@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from taulong.metrics import MODES, require_complete, scores, solved
+from taulong.errors import ConfigError
+from taulong.metrics import AGENTS, MODES, require_complete, scores, solved
 from taulong.statistics import contrast, matched, shift_draws
 
 STYLE = {
@@ -32,10 +33,10 @@ MODE_STYLE = {
     "transcript": {"color": "#009e73", "marker": "^", "linestyle": "-"},
     "frozen": {"color": "#cc79a7", "marker": "P", "linestyle": "-."},
 }
-AGENTS = ("learner", "guesser", "parrot", "transferrer", "meddler", "forgetful")  # others come after, by name
 AGENT_COLOURS = ("#0072b2", "#e69f00", "#d55e00", "#009e73", "#cc79a7", "#56b4e9")
 AGENT_MARKERS = ("o", "s", "^", "D", "v", "P")
 POPULATION_MARKERS = {"testing": "o", "lookalike": "s", "teaching": "^", "all": "D"}
+POPULATION_LETTERS = {"teaching": ("T", "#9ccbe8"), "testing": ("E", "#f2c27a"), "lookalike": ("L", "#d9d9d9")}
 REWARD_STYLE = {
     "official_reward": {"label": "official", "color": "#d55e00", "marker": "o", "markersize": 6.5, "mfc": "none"},
     "gated_reward": {"label": "gated", "color": "#0072b2", "marker": "s"},
@@ -65,6 +66,40 @@ def save_figure(figure: Figure, table: pd.DataFrame, stem: str | Path) -> list[P
         figure.savefig(paths[1], metadata={"CreationDate": None, "Creator": None, "Producer": None})
     table.to_csv(paths[2], index=False, lineterminator="\n")
     return paths
+
+
+# --- what a shift looks like ---------------------------------------------------------------------------------------
+
+
+@plt.rc_context(STYLE)
+def plot_placement(cases: pd.DataFrame) -> Figure:
+    """Return the placement of cases: a row per shift, a column per position, coloured by population.
+
+    Args:
+        cases: the table of shifts.shift_table, one row a case.
+    """
+    grid = cases.pivot(index="shift_id", columns="position", values="population")
+    causes = cases.drop_duplicates("shift_id").set_index("shift_id")["recurring_cause"].reindex(grid.index)
+    caption = (
+        f"Cases of {_count(len(grid), 'shift')} in order: T teaching, E testing (evidence masked), L lookalike (the "
+        "same complaint, another cause). Right: the recurring cause."
+    )
+    figure, panels = _panels(1, 1, 0.3 + 0.2 * len(grid), caption, cases.assign(partial=""), width=DOUBLE)
+    panel = panels[0, 0]
+    for row, shift_id in enumerate(grid.index):
+        for column, population in enumerate(grid.loc[shift_id]):
+            letter, colour = POPULATION_LETTERS[population]
+            panel.add_patch(plt.Rectangle((column + 0.53, row - 0.44), 0.94, 0.88, color=colour, linewidth=0))
+            panel.text(column + 1, row, letter, ha="center", va="center", fontsize=6.5)
+    panel.set(xlim=(0.5, grid.shape[1] + 0.5), ylim=(len(grid) - 0.5, -0.5), xlabel="position in the shift")
+    panel.set_xticks(grid.columns)
+    panel.set_yticks(range(len(grid)), grid.index)
+    right = panel.secondary_yaxis("right")
+    right.set_yticks(range(len(grid)), causes)
+    for ticks in (panel, right):
+        ticks.spines[:].set_visible(False)
+        ticks.tick_params(length=0)
+    return figure
 
 
 # --- 1: testing accuracy over a shift ------------------------------------------------------------------------------
@@ -275,7 +310,7 @@ def evidence_table(table: pd.DataFrame, corrective_tools: Mapping[str, str], mod
     table = table[table["memory_mode"] == mode]
     if unknown := set(table["recurring_cause"].dropna()) - set(corrective_tools):
         given = ", ".join(corrective_tools)
-        raise ValueError(f"corrective_tools: none for {', '.join(sorted(unknown))}; given for {given}")
+        raise ConfigError(f"corrective_tools: none for {', '.join(sorted(unknown))}; given for {given}")
     rows = []
     for agent in _agents(table):
         own = table[table["agent"] == agent].sort_values(["shift_id", "position"])

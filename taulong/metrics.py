@@ -5,14 +5,15 @@ Three outcomes are kept apart everywhere: ``scored``, ``unscored`` (with a reaso
 case without a score is never a zero and never left out of a count.
 """
 
-import difflib
 import hashlib
 import json
-from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 
+from taulong.errors import DataError, check_name
+
+AGENTS = ("learner", "guesser", "parrot", "transferrer", "meddler", "forgetful")  # first; others follow by name
 MODES = ("none", "notebook", "oracle", "placebo", "transcript", "frozen")  # the order of every table and figure
 ACCURACIES = {
     "masked_env_accuracy": "testing", "teaching_env_accuracy": "teaching", "lookalike_env_accuracy": "lookalike",
@@ -27,35 +28,41 @@ CASE_FIELDS = (
 ARM_FIELDS = ("agent", "memory_mode", "trial")  # trial only where cases were run more than once
 
 
-class MixedRecords(ValueError):
+class MixedRecords(DataError):
     """Records that may not share a table: another grader, benchmark, shift configuration, or the same run twice."""
 
 
-class IncompleteRecords(ValueError):
+class IncompleteRecords(DataError):
     """Planned cases have no score, and partial results were not asked for."""
 
 
-def read_records(folder: str | Path) -> pd.DataFrame:
-    """Return the records of a run folder, one row a case, with its shift configuration from the manifest.
+def read_table(run: str | Path) -> pd.DataFrame:
+    """Return the table of a run folder: its records, and a row for every case it owes.
 
-    Adds ``notebook_cap`` and ``shift_config`` (12 hex digits over the manifest's ``config`` without the cap, so that a
-    sweep over caps can be compared). Raises FileNotFoundError for a missing file and ValueError for a line that is not
-    JSON or a manifest without ``config``.
+    Adds ``notebook_cap`` and ``shift_config``, a digest of the rest of the shifts' configuration: runs that differ in
+    the cap alone may be compared.
+
+    Args:
+        run: name of a folder below data/runs, or its path; its shifts must still be there.
+
+    Raises:
+        DataError: there is no such run, its shifts are gone or are not those it ran, or :func:`with_owed` refuses.
     """
-    folder, rows = Path(folder), []
-    for number, line in enumerate((folder / "records.jsonl").read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            rows.append(json.loads(line))
-        except json.JSONDecodeError as error:
-            where = f"{folder.name}/records.jsonl line {number}"
-            raise ValueError(f"{where} is not JSON ({error}); run the shifts again") from error
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    if "config" not in manifest:
-        raise ValueError(f"{folder.name}/manifest.json has no 'config'; found: {', '.join(sorted(manifest))}")
-    config = dict(manifest["config"])
-    cap = config.pop("notebook_cap", None)
+    from taulong.runs import RunFolder  # with tau2, which the rest of this module does not need
+    from taulong.shifts import read_manifest, read_shifts, shift_table
+
+    folder = RunFolder.open(run)
+    manifest = folder.manifest
+    if (held := read_manifest(manifest["shifts"])["digest"]) != manifest["shifts_digest"]:
+        name, ran = manifest["shifts"], manifest["shifts_digest"]
+        raise DataError(f"{folder.path.name}: ran the shifts {name} when their digest was {ran}; now it is {held}")
+    cases = shift_table(read_shifts(manifest["shifts"]))[list(CASE_FIELDS)]
+    arms = {"agent": manifest["agents"], "memory_mode": manifest["memory_modes"], "trial": range(manifest["trials"])}
+    planned = cases.merge(pd.MultiIndex.from_product(arms.values(), names=arms).to_frame(index=False), how="cross")
+    config = dict(manifest["shift_config"])
+    cap = config.pop("notebook_cap")
     digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:12]
-    return pd.DataFrame(rows).assign(notebook_cap=cap, shift_config=digest)
+    return with_owed(folder.records(), planned).assign(notebook_cap=cap, shift_config=digest)
 
 
 def with_owed(records: pd.DataFrame, planned: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -89,9 +96,14 @@ def with_owed(records: pd.DataFrame, planned: pd.DataFrame | None = None) -> pd.
     owed = cases.merge(records[[*arm, "case_id"]], how="left", on=[*arm, "case_id"], indicator=True)
     owed = owed[owed.pop("_merge") == "left_only"].assign(outcome="owed")
     table = pd.concat([records, owed], ignore_index=True) if len(owed) else records
-    rank = table["memory_mode"].map({mode: at for at, mode in enumerate(MODES)}).fillna(len(MODES))
-    table = table.assign(_rank=rank).sort_values(["agent", "_rank", *arm[1:], "shift_id", "position"], kind="stable")
-    return table.drop(columns="_rank").reset_index(drop=True)
+    table["_agent"] = _rank(table["agent"], AGENTS)
+    table["_mode"] = _rank(table["memory_mode"], MODES)
+    table = table.sort_values(["_agent", "agent", "_mode", *arm[1:], "shift_id", "position"], kind="stable")
+    return table.drop(columns=["_agent", "_mode"]).reset_index(drop=True)
+
+
+def _rank(names: pd.Series, order: tuple[str, ...]) -> pd.Series:
+    return names.map({name: at for at, name in enumerate(order)}).fillna(len(order))
 
 
 def _known_cases(records: pd.DataFrame) -> pd.DataFrame:
@@ -174,9 +186,9 @@ def case_metrics(table: pd.DataFrame) -> pd.DataFrame:
 def scores(table: pd.DataFrame, column: str) -> pd.Series:
     """Return a column as floats, missing wherever the case is not scored.
 
-    Raises ValueError for a column the table lacks, naming the nearest.
+    Raises ConfigError for a column the table lacks, naming the nearest.
     """
-    accepted("metric", column, table.columns)
+    check_name("metric", column, table.columns)
     return table[column].where(table["outcome"] == "scored").astype(float)
 
 
@@ -226,12 +238,3 @@ def suspect_cases(table: pd.DataFrame, reward: str = "official_reward") -> pd.Da
 def solved(rewards: pd.Series) -> pd.Series:
     """Return whether each reward counts as a success: 1 within 1e-6, as in tau2's own pass^k."""
     return (rewards - 1).abs() <= 1e-6
-
-
-def accepted(what: str, value: str, known: Iterable[str]) -> None:
-    """Raise ValueError naming the accepted values and the near match, unless ``value`` is one of ``known``."""
-    known = sorted(map(str, known))
-    if value not in known:
-        near = difflib.get_close_matches(str(value), known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"{what}: {value!r} is not in the records; accepted: {', '.join(known)}{hint}")

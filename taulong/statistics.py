@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 
-from taulong.metrics import ARM_FIELDS, accepted, require_one_version, scores, solved
+from taulong.errors import ConfigError, DataError, check_name
+from taulong.metrics import ARM_FIELDS, require_one_version, scores, solved
 
 MAX_DROPPED = 0.1  # share of planned pairs that may be missing before an estimate is refused
 DESCRIPTIVE_BELOW = 6  # an exact sign-flip test of fewer shifts cannot reach p < .05
@@ -99,7 +100,7 @@ def contrast(
         seed: for the sign flips, drawn only above 16 shifts.
 
     Raises:
-        ValueError: unknown arm, metric or population, or a level or share outside (0, 1).
+        ConfigError: unknown arm, metric or population, or a level or share outside (0, 1).
         MixedRecords: rows that may not share a table.
     """
     pairs = matched(table, (arm, baseline), metric, population)
@@ -170,7 +171,7 @@ def headroom_share(
 def fieller(numerator: np.ndarray, denominator: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
     """Return (ratio of means, low, high) of paired cluster means, by Fieller's theorem with t(C-1).
 
-    Raises ValueError where the denominator's own interval covers 0, so that the set of ratios is unbounded.
+    Raises DataError where the denominator's own interval covers 0, so that the set of ratios is unbounded.
     """
     count = len(numerator)
     top, bottom = float(np.mean(numerator)), float(np.mean(denominator))
@@ -178,7 +179,7 @@ def fieller(numerator: np.ndarray, denominator: np.ndarray, level: float = 0.95)
     spread = np.cov(numerator, denominator)
     a = bottom**2 - quantile * spread[1, 1]
     if a <= 0:
-        raise ValueError("the interval of the denominator covers 0: the ratio has no bounded interval")
+        raise DataError("the interval of the denominator covers 0: the ratio has no bounded interval")
     b = top * bottom - quantile * spread[0, 1]
     c = top**2 - quantile * spread[0, 0]
     root = math.sqrt(max(b**2 - a * c, 0.0))  # not negative while a > 0, but for rounding
@@ -214,10 +215,10 @@ def pass_hat_k(
     The estimator is the unbiased C(successes, k) / C(trials, k) per case (Yao et al. 2024, tau-bench), trials being the
     rows of a case in an arm (column ``trial``). Columns: agent, memory_mode, k, value, cases, trials (smallest).
 
-    Raises ValueError where a case has fewer than k scored trials, naming it: n >= k is not negotiable.
+    Raises DataError where a case has fewer than k scored trials, naming it: n >= k is not negotiable.
     """
     if k < 1:
-        raise ValueError(f"k: {k!r}; accepted: an integer of at least 1")
+        raise ConfigError(f"k: {k!r}; accepted: an integer of at least 1")
     chosen = _population(table, population)
     rewards = scores(chosen, metric)
     keys = [chosen[field] for field in ("agent", "memory_mode", "case_id")]
@@ -226,7 +227,7 @@ def pass_hat_k(
     if (short := trials[trials < k]).size:
         agent, mode, case = short.index[0]
         more = f"; so do {len(short) - 1} more" if len(short) > 1 else ""
-        raise ValueError(f"pass^{k} needs {k} scored trials a case; {case} ({agent}, {mode}) has {short.iloc[0]}{more}")
+        raise DataError(f"pass^{k} needs {k} scored trials a case; {case} ({agent}, {mode}) has {short.iloc[0]}{more}")
     frame = pd.DataFrame({"value": special.binom(won, k) / special.binom(trials, k), "trials": trials})
     arms = frame.groupby(level=["agent", "memory_mode"], sort=False)
     result = arms.agg(value=("value", "mean"), cases=("value", "size"), trials=("trials", "min"))
@@ -294,17 +295,17 @@ def plan_shifts(
 
     The components are those of one-way analysis of variance on the paired differences (between truncated at 0); a shift
     mean then has variance ``between + within / cases_per_shift``, and power comes from the noncentral t distribution.
-    A variance estimated from few pilot shifts is itself uncertain: plan above the number. Raises ValueError for fewer
+    A variance estimated from few pilot shifts is itself uncertain: plan above the number. Raises DataError for fewer
     than two pilot shifts, a difference of 0 or a pilot without any variation.
     """
     if difference == 0 or not 0 < power < 1:
-        raise ValueError(f"difference: {difference!r}, power: {power!r}; accepted: not 0, and within (0, 1)")
+        raise ConfigError(f"difference: {difference!r}, power: {power!r}; accepted: not 0, and within (0, 1)")
     pairs = matched(table, (arm, baseline), metric, population)
     between, within, size = variance_components(pairs.kept.iloc[:, 0] - pairs.kept.iloc[:, 1], pairs.shift_of)
     size = cases_per_shift or size
     deviation = math.sqrt(between + within / size)
     if deviation == 0:
-        raise ValueError("the pilot's differences do not vary: no variance to plan with")
+        raise DataError("the pilot's differences do not vary: no variance to plan with")
     shifts = next((count for count in _candidates() if t_power(difference / deviation, count, level) >= power), None)
     reached = None if shifts is None else t_power(difference / deviation, shifts, level)
     cost = None if shifts is None or cost_per_shift is None else shifts * cost_per_shift
@@ -320,13 +321,13 @@ def t_power(effect: float, shifts: int, level: float = 0.95) -> float:
 def variance_components(values: pd.Series, cluster_of: pd.Series) -> tuple[float, float, float]:
     """Return (between, within, effective cluster size) by one-way analysis of variance for unequal sizes.
 
-    Source: Searle, Casella and McCulloch, Variance Components (1992), section 3.6. Raises ValueError below two
+    Source: Searle, Casella and McCulloch, Variance Components (1992), section 3.6. Raises DataError below two
     clusters.
     """
     groups = values.groupby(cluster_of)
     sizes = groups.size()
     if len(sizes) < 2:
-        raise ValueError(f"variance components need at least 2 shifts; the pilot has {len(sizes)}")
+        raise DataError(f"variance components need at least 2 shifts; the pilot has {len(sizes)}")
     inside = float(((values - groups.transform("mean")) ** 2).sum())
     freedom = int(sizes.sum()) - len(sizes)
     within = inside / freedom if freedom else 0.0
@@ -368,12 +369,13 @@ def matched(table: pd.DataFrame, arms: tuple, metric: str, population: str | Non
     require_one_version(table)
     chosen = _population(table, population)
     chosen = chosen.assign(_score=scores(chosen, metric))
+    known = sorted({str(Arm(*arm)) for arm in zip(table["agent"], table["memory_mode"])})
     columns = []
     for arm in arms:
-        accepted("arm", str(Arm(*arm)), {str(Arm(*found)) for found in zip(table["agent"], table["memory_mode"])})
+        check_name("arm", str(Arm(*arm)), known)
         rows = chosen[(chosen["agent"] == arm[0]) & (chosen["memory_mode"] == arm[1])]
         if rows.duplicated([*(field for field in ARM_FIELDS if field in rows), "case_id"]).any():
-            raise ValueError(f"arm: {Arm(*arm)} has a case more than once")
+            raise DataError(f"arm: {Arm(*arm)} has a case more than once")
         columns.append(rows.groupby("case_id")["_score"].mean(skipna=False))
     wide = pd.concat(columns, axis=1, keys=range(len(arms))).sort_index()
     cases = chosen.drop_duplicates("case_id").set_index("case_id").loc[wide.index]
@@ -391,14 +393,14 @@ def _difference_name(arm: tuple[str, str], baseline: tuple[str, str]) -> str:
 def _population(table: pd.DataFrame, population: str | None) -> pd.DataFrame:
     if population is None:
         return table
-    accepted("population", population, table["population"].unique())
+    check_name("population", population, sorted(table["population"].unique()))
     return table[table["population"] == population]
 
 
 def _estimate(name: str, means: np.ndarray, pairs: Pairs, level: float, max_dropped: float, seed: int) -> Estimate:
     """Return the estimate of a mean over shift numbers, or the reason why there is none."""
     if not 0 < level < 1 or not 0 <= max_dropped < 1:
-        raise ValueError(f"level: {level!r}, max_dropped: {max_dropped!r}; accepted: within (0, 1), within [0, 1)")
+        raise ConfigError(f"level: {level!r}, max_dropped: {max_dropped!r}; accepted: within (0, 1), within [0, 1)")
     planned, cases, shifts = len(pairs.cases), len(pairs.kept), len(means)
     value = low = high = p = method = None
     notes = []
