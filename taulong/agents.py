@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from taulong.backend import AssistantMessage, BaseAgent, MultiToolMessage, ToolCall
 from taulong.draws import Draws
-from taulong.memory import Memory, fix_note
+from taulong.memory import CONVERSATION, Memory, fix_note
 
 TRANSFER_NOTICE = "YOU ARE BEING TRANSFERRED TO A HUMAN AGENT. PLEASE HOLD ON."
 
@@ -144,18 +144,25 @@ class ScriptedAgent(BaseAgent):
         return device["model"]
 
     def _noted_remedy(self, phone_model: str) -> Remedy | None:
-        """Return the remedy noted for a phone model; an agent that does not diagnose takes any note for its own."""
-        lines = (self.memory.text or "").splitlines()
-        if self.traits.diagnoses:
-            lines = [line for line in lines if f" {phone_model}:" in line]
-        noted = next((remedy for line in lines for remedy in REMEDIES if remedy.tool in line), None)
-        return self._misremembered(noted) if noted else None
+        """Return the remedy that the memory has for a phone model.
+
+        A note is a line that names a corrective tool; an earlier conversation shows the evidence itself. An agent that does
+        not diagnose takes anything noted for its own.
+        """
+        text = self.memory.text or ""
+        pieces = text.split(CONVERSATION) if CONVERSATION in text else text.splitlines()
+        for piece in pieces:
+            if phone_model in piece or not self.traits.diagnoses:
+                for remedy in REMEDIES:
+                    if remedy.sign.search(piece) or (piece.startswith("MMS fails on ") and remedy.tool in piece):
+                        return self._misremembered(remedy)
+        return None
 
     def _take_note(self, phone_model: str, diagnosed: Remedy) -> Turns:
         """Add the diagnosed fix to the notebook, unless it is there or does not fit."""
         note = fix_note(phone_model, self._misremembered(diagnosed).cause)
         lines = (self.memory.text or "").splitlines()
-        if not any(f" {phone_model}:" in line for line in lines):
+        if not any(phone_model in line for line in lines):
             text = "\n".join([*lines, note])
             if len(text) <= self.memory.cap:
                 yield self._call("write_notebook", text=text)

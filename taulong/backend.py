@@ -60,7 +60,7 @@ from tau2.domains.telecom.user_data_model import TelecomUserDB  # noqa: E402
 from tau2.domains.telecom.user_tools import TelecomUserTools  # noqa: E402
 from tau2.domains.telecom.utils import TELECOM_DB_PATH, TELECOM_USER_DB_PATH, get_today  # noqa: E402
 from tau2.environment.environment import Environment  # noqa: E402
-from tau2.environment.tool import Tool, as_tool  # noqa: E402
+from tau2.environment.tool import as_tool  # noqa: E402
 from tau2.environment.toolkit import ToolType, is_tool  # noqa: E402
 from tau2.evaluator.evaluator import EvaluationType, evaluate_simulation  # noqa: E402
 from tau2.evaluator.evaluator_env import EnvironmentEvaluator  # noqa: E402
@@ -234,6 +234,7 @@ def new_environment(
     return environment
 
 
+@cache
 def tool_names(toolkit: type) -> frozenset[str]:
     """Return the names of the tools that a tau2 toolkit class defines (inherited ones not counted)."""
     return frozenset(name for name, member in vars(toolkit).items() if hasattr(member, "__tool__"))

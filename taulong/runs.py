@@ -5,7 +5,7 @@ import json
 import multiprocessing
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tqdm import tqdm
@@ -81,8 +81,8 @@ def run_unit(unit: Unit, done: list[dict] = (), on_case: Callable[[dict], None] 
     from taulong.memory import first_memory
 
     memory = first_memory(unit.memory_mode, unit.shift)
-    if done:
-        memory = replace(memory, text=done[-1]["transcript"]["notebook_after"])
+    for row in done:
+        memory = memory.after(row["transcript"]["notebook_after"], row["transcript"]["messages"])
     rows = []
     for case in unit.shift.cases[len(done):]:
         outcome = run_case(unit.shift, case, memory, unit.agent, unit.trial)
@@ -91,7 +91,7 @@ def run_unit(unit: Unit, done: list[dict] = (), on_case: Callable[[dict], None] 
             on_case(rows[-1])
         if outcome.record["outcome"] != "scored":
             break
-        memory = replace(memory, text=outcome.notebook)
+        memory = memory.after(outcome.notebook, outcome.transcript["messages"])
     return rows
 
 
@@ -203,7 +203,9 @@ class RunFolder:
         """Return the records as a table, one row a case, in plan order (then whatever the journal holds)."""
         import pandas as pd
 
-        return pd.DataFrame(row["record"] for row in self.rows().values())
+        journal = (row["record"] for row in _lines(self.path / "journal.jsonl"))
+        rows = {_key(record): record for record in [*_lines(self.path / "records.jsonl"), *journal]}
+        return pd.DataFrame(rows.values())
 
     def transcripts(self) -> Iterator[dict]:
         """Return the transcripts, one a case."""
