@@ -64,11 +64,17 @@ class CaseOrchestrator(Orchestrator):
             self.utterances += 1
         super().step()
 
+    def get_trajectory(self) -> list:
+        """Return the messages as they came; tau2's copies them twice and sorts by the clock, which may be set back."""
+        return list(self.trajectory)
+
 
 def _generate(generate, ending: str, message, state):
     reply, state = generate(message, state)
-    if not reply.tool_calls and not reply.has_text_content():
-        raise EmptyMessage(ending)
+    if not reply.tool_calls:
+        reply.tool_calls = None  # tau2 takes an empty list for a tool call and then finds no answer to it
+        if not reply.has_text_content():
+            raise EmptyMessage(ending)
     return reply, state
 
 
@@ -103,8 +109,8 @@ def new_case_environment(case: Case, memory: Memory, solo_mode: bool = False) ->
 def run_case(shift: Shift, case: Case, memory: Memory, agent: str, trial: int = 0) -> CaseRun:
     """Return the record and transcript of one case.
 
-    An empty message ends the case as that participant's error. Any other exception is an infrastructure failure: the case is
-    ``unscored`` with the exception as its reason, never a zero.
+    An empty message ends the case as that participant's error. Any other exception, also one of the evaluator, is an
+    infrastructure failure: the case is ``unscored`` with the exception as its reason, never a zero.
     """
     started = time.perf_counter()
     task = Task.model_validate(case.task)
@@ -123,19 +129,26 @@ def run_case(shift: Shift, case: Case, memory: Memory, agent: str, trial: int = 
         ending = _ending(orchestrator)
     except EmptyMessage as error:
         ending = error.ending
-    except Exception as error:  # noqa: BLE001  whatever broke, the case is unscored and says why
-        ending, failure = "infrastructure", f"{type(error).__name__}: {error}"
+    except Exception as error:  # whatever broke, the case is unscored and says why
+        if orchestrator.done and orchestrator.to_role == Role.ENV:  # a goodbye with a tool call in it: tau2 refuses to
+            ending = _ending(orchestrator)  # wrap up, but the conversation is over, and graded without that call
+        else:
+            ending, failure = "infrastructure", _said(error)
     if ending == "user_error":
         failure = "the customer simulator sent an empty or malformed message"
     messages = orchestrator.get_trajectory()
     verdicts = dict.fromkeys(("official_reward", *GRADERS, "gated_reward"))
     findings = []
     if failure is None:
-        grades = grade(task, messages, partial(new_case_environment, case, memory))
-        failure = grades.official_reason
-        statuses = {name: verdict.status for name, verdict in grades.verdicts.items()}
-        verdicts = {"official_reward": grades.official_reward, **statuses, "gated_reward": grades.gated_reward}
-        findings = [asdict(finding) for finding in grades.findings]
+        try:
+            grades = grade(task, messages, partial(new_case_environment, case, memory))
+        except Exception as error:  # e.g. a phone left in a state that tau2's own assertion cannot read
+            ending, failure = "infrastructure", f"grading: {_said(error)}"
+        else:
+            failure = grades.official_reason
+            statuses = {name: verdict.status for name, verdict in grades.verdicts.items()}
+            verdicts = {"official_reward": grades.official_reward, **statuses, "gated_reward": grades.gated_reward}
+            findings = [asdict(finding) for finding in grades.findings]
     facts = _facts(environment, orchestrator, messages, memory)
     tau2 = backend.installation()
     identity = {"shift_id": shift.shift_id, "case_id": case.case_id}
@@ -164,6 +177,10 @@ def run_case(shift: Shift, case: Case, memory: Memory, agent: str, trial: int = 
     return CaseRun(record, transcript, time.perf_counter() - started, facts["notebook"])
 
 
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
 def _ending(orchestrator: CaseOrchestrator) -> str:
     if orchestrator.out_of_patience:
         return "patience"
@@ -175,17 +192,19 @@ def _ending(orchestrator: CaseOrchestrator) -> str:
 
 def _facts(environment: CaseEnvironment, orchestrator: CaseOrchestrator, messages: list, memory: Memory) -> dict:
     """Return what the records take from the conversation, by one pass over its messages."""
-    names = {call.id: call.name for message in messages for call in getattr(message, "tool_calls", None) or ()}
     masked, commitment, transferred, tool_errors = [], None, False, 0
+    asked = []  # names of the calls to be answered; paired by place, because a model may use an id twice
     for index, message in enumerate(messages):
         if message.role != "tool":
+            asked = [call.name for call in message.tool_calls or ()]
             continue
+        name = asked.pop(0)
         if message.requestor == "assistant":
             tool_errors += message.error
-            transferred |= names.get(message.id) == "transfer_to_human_agents" and not message.error
+            transferred |= name == "transfer_to_human_agents" and not message.error
         elif environment.masked and message.content in MASKED_ANSWERS:
             masked.append(index)
-        elif environment.masked and commitment is None and names.get(message.id) in corrective_tools() and not message.error:
+        elif environment.masked and commitment is None and name in corrective_tools() and not message.error:
             commitment = index
     tools = environment.tools
     return {

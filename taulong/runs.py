@@ -13,9 +13,10 @@ from tqdm import tqdm
 from taulong import __version__
 from taulong.errors import ConfigError, DataError, check_integer, check_name, near
 from taulong.paths import RUNS, atomic_write
-from taulong.shifts import Shift, read_manifest, read_shifts
+from taulong.shifts import Shift, read_manifest, read_shifts, shift_paths
 
 FORMAT = "taulong-run-1"
+RESULTS = ("records", "transcripts", "timings")
 KEY = ("agent", "memory_mode", "shift_id", "trial", "position")  # a case of a run
 
 
@@ -108,12 +109,14 @@ def execute_runs(
         config: what to run.
         name: name of the run folder below data/runs, or a path.
         workers: processes.
-        fresh: run everything again, whatever the folder holds; its rows stay until the new ones are there.
+        fresh: run everything again, whatever the folder holds. Rows of the same configuration stay until the new ones
+            are there, those of another one are removed first.
         progress: show a bar where a terminal shows it.
 
     Raises:
         DataError: the folder holds a run of another configuration (names what differs), or the shifts cannot be read.
     """
+    check_integer("workers", workers, 1)
     shifts = read_shifts(config.shifts)
     folder = RunFolder(run_path(name))
     manifest = _manifest(config)
@@ -134,7 +137,7 @@ def execute_runs(
             bar.update()
 
         try:
-            if workers <= 1:
+            if workers == 1:
                 for unit in owed:
                     run_unit(unit, done[unit], keep)
             else:
@@ -197,7 +200,14 @@ class RunFolder:
     @property
     def manifest(self) -> dict:
         """The run's identity: config, shifts, versions, and the number of planned cases."""
-        return json.loads((self.path / "manifest.json").read_text(encoding="utf-8"))
+        try:
+            manifest = json.loads((self.path / "manifest.json").read_text(encoding="utf-8"))
+            if manifest["format"] != FORMAT:
+                raise KeyError("format")
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{self.path.name}/manifest.json: not the manifest of a run ({error}); remove the folder, or run it "
+                            "afresh (fresh)") from error
+        return manifest
 
     def records(self):
         """Return the records as a table, one row a case, in plan order (then whatever the journal holds)."""
@@ -235,11 +245,20 @@ class RunFolder:
                 )
 
     def start(self, manifest: dict, fresh: bool) -> None:
-        """Write the manifest; when starting afresh, forget the journal."""
+        """Write the manifest; when starting afresh, forget the journal, and rows that belong to another manifest."""
         self.path.mkdir(parents=True, exist_ok=True)
         if fresh:
             (self.path / "journal.jsonl").unlink(missing_ok=True)
+            if not self._holds(manifest):
+                for name in RESULTS:
+                    (self.path / f"{name}.jsonl").unlink(missing_ok=True)
         atomic_write(self.path / "manifest.json", json.dumps(manifest, indent=1) + "\n")
+
+    def _holds(self, manifest: dict) -> bool:
+        try:
+            return self.manifest == manifest
+        except (OSError, DataError):
+            return False
 
     def journal(self):
         """Return a context that gives a function which appends one row."""
@@ -249,12 +268,12 @@ class RunFolder:
         """Write the result files in plan order, from the given rows and the journal's, and remove the journal."""
         rows = {**rows, **{_key(row["record"]): row for row in _lines(self.path / "journal.jsonl")}}
         ordered = [rows[key] for unit in units for case in unit.shift.cases if (key := unit.key(case.position)) in rows]
-        files = {
-            "records": [row["record"] for row in ordered],
-            "transcripts": [row["transcript"] for row in ordered],
-            "timings": [dict(zip(KEY, _key(row["record"]), strict=True), seconds=row["seconds"]) for row in ordered],
-        }
-        for name, lines in files.items():
+        contents = (
+            [row["record"] for row in ordered],
+            [row["transcript"] for row in ordered],
+            [dict(zip(KEY, _key(row["record"]), strict=True), seconds=row["seconds"]) for row in ordered],
+        )
+        for name, lines in zip(RESULTS, contents, strict=True):
             atomic_write(self.path / f"{name}.jsonl", "".join(_line(line) for line in lines))
         (self.path / "journal.jsonl").unlink(missing_ok=True)
 
@@ -281,7 +300,8 @@ class _Journal:
 
 
 def _line(row: dict) -> str:
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+    # ASCII, because a model may send half of a surrogate pair, which has no UTF-8.
+    return json.dumps(row, separators=(",", ":"), allow_nan=False) + "\n"
 
 
 def _lines(path: Path) -> Iterator[dict]:
@@ -293,10 +313,12 @@ def _lines(path: Path) -> Iterator[dict]:
         if number == len(lines):  # what follows the last newline: nothing, or a torn row
             return
         try:
-            yield json.loads(line)
-        except json.JSONDecodeError as error:
-            raise DataError(f"{path.parent.name}/{path.name}, line {number}: not a row of a run ({error.msg}); remove the line, "
-                           "its case is then owed and run again") from error
+            row = json.loads(line)
+            _key(row.get("record", row))
+        except (ValueError, KeyError, AttributeError) as error:
+            raise DataError(f"{path.parent.name}/{path.name}, line {number}: not a row of a run ({error}); remove the line, "
+                            "its case is then owed and run again") from error
+        yield row
 
 
 def _key(record: dict) -> tuple:
@@ -311,7 +333,7 @@ def _manifest(config: RunConfig) -> dict:
     tau2 = installation()
     cases = shifts["num_shifts"] * shifts["config"].num_cases * config.trials * len(config.agents) * len(config.memory_modes)
     return {
-        "format": FORMAT, "shifts": Path(config.shifts).name, "shifts_digest": shifts["digest"], "split": shifts["split"],
+        "format": FORMAT, "shifts": shift_paths(config.shifts)[0].stem, "shifts_digest": shifts["digest"], "split": shifts["split"],
         "first_seed": shifts["first_seed"], "num_shifts": shifts["num_shifts"], "shift_config": asdict(shifts["config"]),
         "agents": list(config.agents), "memory_modes": list(config.memory_modes), "trials": config.trials, "user": "scripted",
         "planned_cases": cases, "taulong_version": __version__, "grader_version": GRADER_VERSION,
