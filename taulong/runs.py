@@ -20,7 +20,7 @@ from taulong import __version__
 from taulong.accounts import Account, spent
 from taulong.errors import ConfigError, DataError, RunError, check_integer, check_name, near
 from taulong.paths import RUNS, atomic_write, shown
-from taulong.shifts import Shift, read_manifest, read_shifts
+from taulong.shifts import Shift, read_manifest, read_shifts, shift_paths
 
 if TYPE_CHECKING:
     from taulong.memory import Memory
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FORMAT = "taulong-run-1"
 APART = ("seconds", "retries", "spent_before")  # what moves from run to run, so that it stays out of the records
+RESULTS = ("records", "transcripts", "timings")
 KEY = ("agent", "memory_mode", "shift_id", "trial", "position")  # a case of a run
 EXECUTORS = ("serial", "threads", "processes")
 MODEL_THREADS = 16
@@ -182,7 +183,8 @@ def execute_runs(
         config: what to run.
         name: name of the run folder below data/runs, or a path.
         workers: units at once (default: 16 threads for models, the cluster's threads for a scheduler, else 1).
-        fresh: run everything again, whatever the folder holds; its rows stay until the new ones are there.
+        fresh: run everything again, whatever the folder holds. Rows of the same configuration stay until the new ones
+            are there, those of another one are removed first.
         progress: True for a bar on a terminal and at most twenty lines elsewhere, False for none; by default a bar on a
             terminal alone.
         executor: ``serial``, ``threads`` (default for models) or ``processes`` (default for several workers).
@@ -375,7 +377,14 @@ class RunFolder:
     @property
     def manifest(self) -> dict:
         """The run's identity: config, shifts, versions, and the number of planned cases."""
-        return json.loads((self.path / "manifest.json").read_text(encoding="utf-8"))
+        try:
+            manifest = json.loads((self.path / "manifest.json").read_text(encoding="utf-8"))
+            if manifest["format"] != FORMAT:
+                raise KeyError("format")
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{self.path.name}/manifest.json: not the manifest of a run ({error}); remove the folder, or run it "
+                            "afresh (fresh)") from error
+        return manifest
 
     def records(self):
         """Return the records as a table, one row a case, in plan order (then whatever the journal holds)."""
@@ -431,11 +440,14 @@ class RunFolder:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise RunError(f"{self.path.name}: another process is executing this run; wait for it, or choose another name") from error
-            atomic_write(self.path / "manifest.json", json.dumps(manifest, indent=1) + "\n")
             if fresh:
                 path.unlink(missing_ok=True)
+                if not self._holds(manifest):  # rows of another run are no rows of this one, should this be cut short
+                    for name in RESULTS:
+                        (self.path / f"{name}.jsonl").unlink(missing_ok=True)
             elif path.exists():
                 atomic_write(path, "".join(_line(row) for row in _lines(path)))
+            atomic_write(self.path / "manifest.json", json.dumps(manifest, indent=1) + "\n")
             with path.open("a", encoding="utf-8") as file:
 
                 def append(row: dict) -> None:
@@ -445,23 +457,30 @@ class RunFolder:
                 yield append
         (self.path / ".lock").unlink(missing_ok=True)
 
+    def _holds(self, manifest: dict) -> bool:
+        try:
+            return self.manifest == manifest
+        except (OSError, DataError):
+            return False
+
     def finish(self, units: list[Unit], rows: dict[tuple, dict]) -> None:
         """Write the result files in plan order, from the given rows and the journal's, and remove the journal."""
         rows = {**rows, **{_key(row["record"]): row for row in _lines(self.path / "journal.jsonl")}}
         ordered = [rows[key] for unit in units for case in unit.shift.cases if (key := unit.key(case.position)) in rows]
-        files = {
-            "records": [row["record"] for row in ordered],
-            "transcripts": [row["transcript"] for row in ordered],
-            "timings": [dict(zip(KEY, _key(row["record"]), strict=True), **{name: row[name] for name in APART if name in row})
-                        for row in ordered],
-        }
-        for name, lines in files.items():
+        contents = (
+            [row["record"] for row in ordered],
+            [row["transcript"] for row in ordered],
+            [dict(zip(KEY, _key(row["record"]), strict=True), **{name: row[name] for name in APART if name in row})
+             for row in ordered],
+        )
+        for name, lines in zip(RESULTS, contents, strict=True):
             atomic_write(self.path / f"{name}.jsonl", "".join(_line(line) for line in lines))
         (self.path / "journal.jsonl").unlink(missing_ok=True)
 
 
 def _line(row: dict) -> str:
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+    # ASCII, because a model may send half of a surrogate pair, which has no UTF-8.
+    return json.dumps(row, separators=(",", ":"), allow_nan=False) + "\n"
 
 
 def _lines(path: Path) -> Iterator[dict]:
@@ -473,10 +492,12 @@ def _lines(path: Path) -> Iterator[dict]:
         if number == len(lines):  # what follows the last newline: nothing, or a torn row
             return
         try:
-            yield json.loads(line)
-        except json.JSONDecodeError as error:
-            raise DataError(f"{path.parent.name}/{path.name}, line {number}: not a row of a run ({error.msg}); remove the line, "
-                           "its case is then owed and run again") from error
+            row = json.loads(line)
+            _key(row.get("record", row))
+        except (ValueError, KeyError, AttributeError) as error:
+            raise DataError(f"{path.parent.name}/{path.name}, line {number}: not a row of a run ({error}); remove the line, "
+                            "its case is then owed and run again") from error
+        yield row
 
 
 def _key(record: dict) -> tuple:
@@ -496,7 +517,7 @@ def _manifest(config: RunConfig) -> dict:
             arguments = {name: value for name, value in model.arguments.items() if name not in TRANSPORT}
             models |= {f"{side}_llm": model.name, f"{side}_llm_args": arguments}
     return {
-        "format": FORMAT, "shifts": Path(config.shifts).name, "shifts_digest": shifts["digest"], "split": shifts["split"],
+        "format": FORMAT, "shifts": shift_paths(config.shifts)[0].stem, "shifts_digest": shifts["digest"], "split": shifts["split"],
         "first_seed": shifts["first_seed"], "num_shifts": shifts["num_shifts"], "shift_config": asdict(shifts["config"]),
         "agents": list(config.agents), "memory_modes": list(config.memory_modes), "trials": config.trials, "user": config.user,
         **models, **({"log_prompts": True} if models and config.log_prompts else {}),
