@@ -8,11 +8,10 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from tqdm import tqdm
-
 from taulong import __version__
 from taulong.errors import ConfigError, DataError, check_integer, check_name, near
 from taulong.paths import RUNS, atomic_write
+from taulong.progress import bar
 from taulong.shifts import Shift, read_manifest, read_shifts
 
 FORMAT = "taulong-run-1"
@@ -109,7 +108,7 @@ def execute_runs(
         name: name of the run folder below data/runs, or a path.
         workers: processes.
         fresh: run everything again, whatever the folder holds; its rows stay until the new ones are there.
-        progress: show a bar where a terminal shows it.
+        progress: show a bar where somebody looks on, see :func:`taulong.progress.bar`.
 
     Raises:
         DataError: the folder holds a run of another configuration (names what differs), or the shifts cannot be read.
@@ -126,12 +125,11 @@ def execute_runs(
     rows = {unit.key(row["record"]["position"]): row for unit in units for row in done[unit]}
     owed = [unit for unit in units if len(done[unit]) < len(unit.shift.cases)]
     planned = sum(len(unit.shift.cases) for unit in units)
-    bar = tqdm(total=planned, initial=len(rows), unit="case", disable=None if progress else True)
-    with bar, folder.journal() as journal:
+    with bar(planned, len(rows), "case", progress) as shown, folder.journal() as journal:
 
         def keep(row: dict) -> None:
             journal(row)
-            bar.update()
+            shown.update()
 
         try:
             if workers <= 1:
