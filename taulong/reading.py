@@ -36,6 +36,7 @@ SIGNS = {"solved": "✓", "not solved": "✗", "unscored": "?", "owed": "–"}
 OBJECTION, MARK = "#d55e00", "#cc79a7"
 TINT = 14  # percent of a lane's colour in its background; the ink on it stays above the contrast of WCAG AA
 PAPER = {"light": ("#ffffff", "#1a1a1a"), "dark": ("#111111", "#eeeeee")}  # where the page brings no colours of its own
+LINES = "white-space: pre-wrap"
 FOLD = 100  # characters of an answer that are shown unfolded
 
 STYLE = f"""
@@ -44,26 +45,26 @@ STYLE = f"""
 @media (prefers-color-scheme: dark) {{ .taulong {{ --taulong-paper: var(--jp-layout-color0, {PAPER["dark"][0]});
   --taulong-ink: var(--jp-content-font-color0, {PAPER["dark"][1]}); }} }}
 .taulong-row {{ display: flex; flex-wrap: wrap; gap: 12px; max-width: none; }}
-.taulong-row > .taulong {{ flex: 1 1 24rem; min-width: 0; }}
-.taulong .taulong-title {{ font-weight: 600; font-size: 14px; }}
+.taulong-row > .taulong {{ flex: 1 1 18rem; min-width: 0; }}
+.taulong .taulong-title {{ font-weight: 600; font-size: 14px; }} .taulong .taulong-facts {{ font-size: 12px; }}
 .taulong .taulong-turn {{ --taulong-lane: #808080; border-radius: 3px; overflow-wrap: anywhere;
   background: color-mix(in srgb, var(--taulong-lane) {TINT}%, var(--taulong-paper)); }}
 {"".join(f".taulong .taulong-{lane} {{ --taulong-lane: {colour}; }} " for lane, (colour, _, _) in LANES.items())}
 .taulong .taulong-objection {{ --taulong-lane: {OBJECTION}; }} .taulong .taulong-note {{ --taulong-lane: {MARK}; }}
 .taulong .taulong-undelivered {{ opacity: .85; outline: 1px dashed; }}
-.taulong .taulong-text, .taulong pre {{ white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; color: inherit; background: none; }}
-.taulong pre, .taulong code {{ font: 12px/1.4 var(--jp-code-font-family, monospace); color: inherit; background: none; padding: 0; }}
+.taulong .taulong-text, .taulong.taulong pre {{ white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; color: inherit; background: none; }}
+.taulong.taulong pre, .taulong.taulong code {{ font: 12px/1.4 var(--jp-code-font-family, monospace); color: inherit; background: none; padding: 0; }}
 .taulong summary {{ cursor: pointer; }} .taulong summary:focus-visible {{ outline: 2px solid; }}
-.taulong mark {{ color: inherit; background: none; border: 1px solid; border-radius: 3px; padding: 0 4px; font-size: 11px; font-weight: 600; }}
-.taulong mark.taulong-commitment {{ background: color-mix(in srgb, {MARK} {2 * TINT}%, var(--taulong-paper)); }}
+.taulong.taulong mark {{ color: inherit; background: none; border: 1px solid; border-radius: 3px; padding: 0 4px; font-size: 11px; font-weight: 600; }}
+.taulong.taulong mark.taulong-commitment {{ background: color-mix(in srgb, {MARK} {2 * TINT}%, var(--taulong-paper)); }}
 .taulong span.taulong-turn {{ display: inline-block; margin: 2px 6px 2px 0; padding: 0 6px; }}
-.taulong ins, .taulong del {{ display: block; color: inherit; white-space: pre-wrap; text-decoration: none; }}
-.taulong ins {{ background: color-mix(in srgb, #009e73 {TINT}%, var(--taulong-paper)); }}
-.taulong del {{ background: color-mix(in srgb, {OBJECTION} {TINT}%, var(--taulong-paper)); }}
-.taulong blockquote {{ margin: 2px 0 0 8px; padding: 0 0 0 8px; border-left: 2px solid; color: inherit; white-space: pre-wrap; }}
-.taulong table {{ border-collapse: separate; border-spacing: 3px; color: inherit; font-size: 12px; margin: 0; }}
-.taulong th, .taulong td {{ text-align: left; vertical-align: top; padding: 3px 6px; border: 0; background: none; color: inherit; }}
-.taulong td.taulong-turn {{ background: color-mix(in srgb, var(--taulong-lane) {TINT}%, var(--taulong-paper)); min-width: 5.2rem; }}
+.taulong.taulong ins, .taulong.taulong del {{ display: block; color: inherit; white-space: pre-wrap; text-decoration: none; }}
+.taulong.taulong ins {{ background: color-mix(in srgb, #009e73 {TINT}%, var(--taulong-paper)); }}
+.taulong.taulong del {{ background: color-mix(in srgb, {OBJECTION} {TINT}%, var(--taulong-paper)); }}
+.taulong.taulong blockquote {{ margin: 2px 0 0 8px; padding: 0 0 0 8px; border-left: 2px solid; color: inherit; white-space: pre-wrap; }}
+.taulong.taulong table {{ border-collapse: separate; border-spacing: 3px; color: inherit; font-size: 12px; margin: 0; }}
+.taulong.taulong tr {{ background: none; }} .taulong.taulong th {{ white-space: nowrap; }} .taulong.taulong th, .taulong.taulong td {{ text-align: left; vertical-align: top; padding: 3px 6px; border: 0; background: none; color: inherit; }}
+.taulong.taulong.taulong td.taulong-turn {{ background: color-mix(in srgb, var(--taulong-lane) {TINT}%, var(--taulong-paper)); min-width: 5.2rem; }}
 {"".join(f".taulong .taulong-{name.replace(' ', '-')} {{ --taulong-lane: {colour}; }} " for name, colour in OUTCOMES.items())}
 .taulong .taulong-owed {{ opacity: .8; }}
 """
@@ -258,20 +259,17 @@ class Conversation(_Shown):
                 verdicts.setdefault(value.replace("_", " "), []).append(name)
         return facts | {word: ", ".join(names) for word, names in verdicts.items()}
 
-    def verdicts(self) -> "pd.DataFrame":
+    def verdicts(self) -> "Table":
         """Return what each grader says: its verdict, the fields it objects to, and the policy's sentence."""
-        import pandas as pd
-
         rows = []
         for grader, verdict in (self.record or {}).items():
             if verdict in ("pass", "fail", "not_evaluated"):
                 found = [finding for finding in self.transcript.get("findings") or () if finding["grader"] == grader]
-                changes = [f"{finding['record']}.{finding['field']}: {_plain(finding['old'])} → {_plain(finding['new'])}"
-                           for finding in found if finding["record"]]
+                changes = dict.fromkeys(f"{finding['record']}.{finding['field']}: {_plain(finding['old'])} → {_plain(finding['new'])}"
+                                        for finding in found if finding["record"])
                 sentences = dict.fromkeys(finding["sentence"] for finding in found if finding.get("sentence"))
-                rows.append({"grader": grader, "verdict": verdict, "objects to": "; ".join(dict.fromkeys(changes)),
-                             "sentence of the policy": " ".join(sentences)})
-        return pd.DataFrame(rows, columns=["grader", "verdict", "objects to", "sentence of the policy"]).set_index("grader")
+                rows.append((grader, verdict, "\n".join(changes), "\n".join(sentences)))
+        return Table(("grader", "verdict", "objects to", "sentence of the policy"), tuple(rows))
 
     @property
     def _name(self) -> str:
@@ -356,7 +354,7 @@ def _turn(turn: Turn) -> Markup:
     head = element("small", f"{turn.index} · ", element("b", who), *marks)
     objections = [_objection(objection) for objection in turn.objections]
     if turn.call is None:
-        return _box(turn.lane, head, element("div", turn.text, kind="text"), *objections, kind=undelivered)
+        return _box(turn.lane, head, element("div", turn.text, kind="text", style=LINES), *objections, kind=undelivered)
     if turn.arguments:
         names = ", ".join(turn.arguments) if isinstance(turn.arguments, Mapping) else "…"
         call = element("details", element("summary", element("code", f"{turn.call}({names})")),
@@ -371,9 +369,9 @@ def _answer(text: str | None) -> Markup | None:
         return None
     text = str(text)
     if len(text) <= FOLD and "\n" not in text:
-        return element("div", f"→ {text}", kind="text")
+        return element("div", f"→ {text}", kind="text", style=LINES)
     first = text.split("\n")[0][: FOLD - 40]
-    return element("details", element("summary", f"→ {first} …"), element("pre", _pretty(text)))
+    return element("details", element("summary", f"→ {first} …"), element("pre", _pretty(text), style=LINES))
 
 
 def _objection(objection: Objection) -> Markup:
@@ -404,6 +402,47 @@ def _wrapped(prefix: str, text: str, width: int) -> list[str]:
     room = max(width - len(prefix), 20)
     lines = [part for line in visible(text).split("\n") for part in textwrap.wrap(line, room, drop_whitespace=False) or [""]]
     return [(prefix if number == 0 else " " * len(prefix)) + line.rstrip() for number, line in enumerate(lines)]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Table(_Shown):
+    """A table of texts, none of them cut.
+
+    Attributes:
+        columns: their names.
+        rows: a text (or anything with one) for each column.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple, ...]
+
+    def _html(self) -> Markup:
+        head = element("tr", *(element("th", name, scope="col") for name in self.columns))
+        body = [element("tr", element("th", str(row[0]), scope="row"), *(
+            element("td", str(value), kind="text", style=f"{LINES}; text-align: left") for value in row[1:])) for row in self.rows]
+        return element("div", element("table", element("thead", head), element("tbody", *body)), kind="")
+
+    @property
+    def text(self) -> str:
+        """The rows one below the other, a line for each text that is not empty."""
+        blocks = [[line for name, value in zip(self.columns[1:], row[1:], strict=True) if str(value)
+                   for line in _wrapped(f"  {name}: ", str(value), 110)] for row in self.rows]
+        return "\n".join("\n".join([visible(row[0]), *block]) for row, block in zip(self.rows, blocks, strict=True))
+
+
+def notebook_growth(run, shift_id: str, agent: str | None = None, memory_mode: str | None = None, trial: int = 0) -> Table:
+    """Return a shift's notebook as it grew: for every case what was added (+) to it and what was dropped (-).
+
+    Arguments and errors as for :func:`open_case`.
+    """
+    rows = []
+    for case_id in dict.fromkeys(row["record"]["case_id"] for row in _rows(run) if row["record"]["shift_id"] == shift_id):
+        case = open_case(run, case_id, agent, memory_mode, trial)
+        changed = "\n".join(line for line in case._notebook or () if line[0] in "+-")
+        rows.append((case.record["position"], case.record["population"], case.record["notebook_length_after"], changed or "unchanged"))
+    if not rows:
+        raise ConfigError(f"shift_id: {shift_id!r} is not in the run; {near(shift_id, {row['record']['shift_id'] for row in _rows(run)})}")
+    return Table(("position", "population", "characters after", "what changed"), tuple(rows))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -537,7 +576,7 @@ def customers(shift: "Shift") -> "pd.DataFrame":
 
 # --- browsing a run -------------------------------------------------------------------------------------------------
 
-BROWSED = ("case_id", "population", "cause", "agent", "memory_mode", "official_reward", "scope_gate", "commitment", "ending", "outcome")
+BROWSED = ("case_id", "population", "agent", "memory_mode", "official_reward", "scope_gate", "commitment", "ending", "outcome")
 
 
 def browse(records: "pd.DataFrame", interactive: bool = False, columns: Sequence[str] = BROWSED):
@@ -554,7 +593,11 @@ def browse(records: "pd.DataFrame", interactive: bool = False, columns: Sequence
     Raises:
         ConfigError: an interactive table is asked for and itables is not installed.
     """
-    table = records[[name for name in columns if name in records.columns]].reset_index(drop=True)
+    import pandas as pd
+
+    table = records[[name for name in columns if name in records.columns]]
+    texts = [name for name in table if not pd.api.types.is_numeric_dtype(table[name])]
+    table = table.assign(**{name: table[name].fillna("") for name in texts}).set_index(table.columns[0])
     if not interactive:
         return table
     try:
@@ -580,19 +623,23 @@ def open_case(run, case_id: str, agent: str | None = None, memory_mode: str | No
         DataError: there is no such run.
         ConfigError: there is no such case, or there are several; names the near match or the choices.
     """
-    from taulong.runs import RunFolder
-
-    folder = run if isinstance(run, RunFolder) else RunFolder.open(run)
-    rows = list(folder.rows().values())
+    rows = _rows(run)
     wanted = {"case_id": case_id, "agent": agent, "memory_mode": memory_mode, "trial": trial}
     for field, value in wanted.items():
         known = list(dict.fromkeys(row["record"][field] for row in rows))
         if value is None and len(known) > 1:
             raise ConfigError(f"{field}: {case_id} ran with several; say which: {', '.join(map(str, known))}")
         if value is not None and value not in known:
-            raise ConfigError(f"{field}: {value!r} is not in {folder.path.name}; {near(value, known)}")
+            raise ConfigError(f"{field}: {value!r} is not in the run; {near(value, known)}")
         rows = [row for row in rows if value is None or row["record"][field] == value]
     return Conversation(rows[0]["transcript"], rows[0]["record"])
+
+
+def _rows(run) -> list[dict]:
+    from taulong.runs import RunFolder
+
+    folder = run if isinstance(run, RunFolder) else RunFolder.open(run)
+    return list(folder.rows().values())
 
 
 # --- command --------------------------------------------------------------------------------------------------------

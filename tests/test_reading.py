@@ -8,7 +8,7 @@ import pytest
 
 from taulong import reading
 from taulong.errors import ConfigError, DataError
-from taulong.reading import Conversation, Strip, beside, browse, customers, element, open_case, visible
+from taulong.reading import Conversation, Strip, beside, browse, customers, element, notebook_growth, open_case, visible
 from taulong.runs import RunConfig, execute_runs
 from taulong.shifts import generate_shifts, write_shifts
 
@@ -211,8 +211,18 @@ def test_a_testing_case_shows_mask_commitment_and_the_write_a_gate_objects_to(fo
     parsed = Parsed(conversation._repr_html_())
     assert parsed.tags <= ALLOWED and parsed.balanced
     table = conversation.verdicts()
-    assert table.loc["scope_gate", "verdict"] == "fail" and "false → true" in table.loc["scope_gate", "objects to"]
-    assert "traveling outside" in table.loc["policy_check", "sentence of the policy"]
+    verdicts = {grader: rest for grader, *rest in table.rows}
+    assert verdicts["scope_gate"][0] == "fail" and "false → true" in verdicts["scope_gate"][1]
+    assert "traveling outside" in verdicts["policy_check"][2]
+    assert Parsed(table._repr_html_()).tags <= ALLOWED and "traveling outside" in table.text
+
+
+def test_the_notebook_as_it_grew(folder, shift):
+    table = notebook_growth(folder, shift.shift_id, memory_mode="notebook")
+    assert [row[0] for row in table.rows] == list(range(1, 9))
+    assert table.rows[0][3].startswith("+ MMS fails on ") and "unchanged" in {row[3] for row in table.rows}
+    with pytest.raises(ConfigError, match="shift_id"):
+        notebook_growth(folder, "eval-5", memory_mode="notebook")
 
 
 def test_reading_gives_the_same_bytes_twice(folder):
@@ -249,7 +259,8 @@ def test_customers_and_browsing(folder, shift):
     incidents = table[table["population"] != "lookalike"]
     assert set(incidents["phone"]) == {shift.phone_model} and shift.phone_model not in set(table.drop(incidents.index)["phone"])
     browsed = browse(folder.records())
-    assert list(browsed.columns) == list(reading.BROWSED) and len(browsed) == 16
+    assert [browsed.index.name, *browsed.columns] == list(reading.BROWSED) and len(browsed) == 16
+    assert "NaN" not in browsed.to_html()
     assert browsed.to_html() == browse(folder.records()).to_html()
 
 
