@@ -1,7 +1,7 @@
 # make run    the main job: shifts, runs, official rewards, notebooks and figures
 # make test   the tests and every committed notebook, cell by cell (under six minutes)
 # make rerun  all notebooks at full size into data/reruns, the committed ones untouched; again, and it says what differs
-# make test-browser   every notebook in a real JupyterLab and Chromium; screenshots in outputs/screenshots
+# make test-browser   every notebook in a real JupyterLab and Chromium; screenshots in data/notebooks/screenshots
 # All make .venv first, where it is missing, half made or out of date. Another interpreter: make PYTHON=python3.12 test
 
 # Bytecode is wanted: without it, tau2 takes three times as long to import, in every process.

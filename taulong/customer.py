@@ -5,6 +5,7 @@ for is read by :mod:`taulong.request`; what the phone answers is quoted word for
 """
 
 import re
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 from taulong import backend
@@ -12,7 +13,8 @@ from taulong.request import PLAIN, SENTENCE, MissingArgument, requested_calls
 
 FIRST_PERSON = (
     (r"\byou (?=mobile data)", "my "), (r"\byou are\b", "I am"), (r"\byou were\b", "I was"), (r"\byour\b", "my"),
-    (r"\byourself\b", "myself"), (r"\b(to|for|with|at|of|from|by|sent|asks|gives|tells) you\b", r"\1 me"), (r"\byou\b", "I"),
+    (r"\byourself\b", "myself"), (r"\b(to|for|with|at|of|from|by|sent|asks|gives|tells) you\b", r"\1 me"),
+    (r"\byou\b", "I"),
 )
 SOLVED = (  # (the complaint speaks of, tool that verifies, answer that settles it)
     ("mms", "can_send_mms", re.compile(r"\bcan send MMS")),
@@ -21,17 +23,21 @@ SOLVED = (  # (the complaint speaks of, tool that verifies, answer that settles 
 )
 TRANSFERRED = "YOU ARE BEING TRANSFERRED TO A HUMAN AGENT"
 GIVEN_UP = re.compile(
-    r"\b(?:cannot|can't|could not|couldn't|unable to|not able to) (?:resolve|solve|fix|help|assist)|nothing (?:more|else|further)"
-    r"|\bgood ?bye\b|\bhave a (?:\w+ )?(?:day|evening|weekend)\b|\btake care\b|clos\w+ (?:the|this|your) (?:case|ticket)")
-OFFER = re.compile(r"\b(?:would you like|do you want|shall i|should i|may i|are you (?:ready|ok|okay|willing)|do you (?:agree|accept)"
-                   r"|is (?:that|this|it) (?:ok|okay|all right|alright|fine))\b")
+    r"\b(?:cannot|can't|could not|couldn't|unable to|not able to) (?:resolve|solve|fix|help|assist)"
+    r"|\bnothing (?:more|else|further)\b|\bgood ?bye\b|\bhave a (?:\w+ )?(?:day|evening|weekend)\b|\btake care\b"
+    r"|\bclos\w+ (?:the|this|your) (?:case|ticket)\b")
+OFFER = re.compile(
+    r"\b(?:would you like|do you want|shall i|should i|may i|are you (?:ready|ok|okay|willing)|do you (?:agree|accept)"
+    r"|is (?:that|this|it) (?:ok|okay|all right|alright|fine))\b")
 ASKED = re.compile(r"\?|\b(?:provide|share|give|tell|confirm|need|let me know|please)\b")
 QUESTIONS = (  # (what the agent asks for, word of the known facts that answers it, name when the facts are silent)
     (re.compile(r"\b(?:date of birth|birth ?date|birthday|dob)\b"), "birth|born", "date of birth"),
-    (re.compile(r"\b(?:customer id|account (?:number|id)|e-?mail|(?:home|billing|postal) address)\b"), None, "customer id or address"),
+    (re.compile(r"\b(?:customer id|account (?:number|id)|e-?mail|(?:home|billing|postal) address)\b"), None,
+     "customer id or address"),
     (re.compile(r"\b(?:phone number|your (?:full |first |last )?(?:name|number)|identify you|your identity|your account"
                 r"|who (?:are you|am i))\b"), "phone number", "phone number"),
-    (re.compile(r"\b(?:abroad|travel\w*|where (?:are|you)|location|at home|which country|outside)\b"), "currently", "location"),
+    (re.compile(r"\b(?:abroad|travel(?:l?ing)?|where (?:are|you)|location|at home|which country|outside)\b"),
+     "currently", "location"),
 )
 
 
@@ -114,7 +120,9 @@ class ScriptedCustomer(backend.BaseUser):
         if state.pending:
             tool, arguments = state.pending.pop(0)
             state.calls += 1
-            call = backend.ToolCall(id=f"customer-{state.calls}", name=tool, arguments=dict(arguments), requestor="user")
+            call = backend.ToolCall(
+                id=f"customer-{state.calls}", name=tool, arguments=deepcopy(arguments), requestor="user"
+            )
             state.running[call.id] = _wording(tool, arguments)
             return backend.UserMessage(role="user", tool_calls=[call], cost=0.0), state
         said, state.lines = "\n".join(state.lines), []
@@ -124,15 +132,15 @@ class ScriptedCustomer(backend.BaseUser):
         if TRANSFERRED in text:
             state.lines.append(backend.TRANSFER)
             return
+        lowered = text.translate(PLAIN).lower()
         requests = requested_calls(text)
         state.pending = [request for request in requests if not isinstance(request, MissingArgument)]
         missing = [f"Which {r.argument} should I use for {r.tool}?" for r in requests if isinstance(r, MissingArgument)]
-        answers = self._answers(text.translate(PLAIN).lower())
+        answers = self._answers(lowered)
         if not state.greeted:
             state.greeted = True
             state.lines.append(self.complaint)
         elif not requests and not answers:
-            lowered = text.translate(PLAIN).lower()
             if state.solved:
                 state.lines.append(f"No, that is all, thank you for your help. Goodbye. {backend.STOP}")
             elif GIVEN_UP.search(lowered):

@@ -5,7 +5,7 @@ import sys
 from tqdm import tqdm
 
 
-def bar(total: int, initial: int = 0, unit: str = "case", show: bool = True) -> tqdm:
+def progress_bar(total: int, initial: int = 0, unit: str = "case", show: bool = True) -> tqdm:
     """Return a progress bar, a context manager with ``update``, that fits the place it is in.
 
     In a terminal it is drawn on stderr. In JupyterLab it is drawn in the cell's output, as text, and wiped when done: a bar

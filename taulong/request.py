@@ -21,8 +21,8 @@ from functools import lru_cache
 # --- the tables: verbs, and for every topic what each kind of verb means ----------------------------------------------
 
 LOOK = frozenset(
-    "check look see tell know confirm verify view report show read find describe share provide review inspect ensure sure "
-    "whether run perform do try test measure what which how".split()
+    "check look see tell know confirm verify view report show read find describe share provide review inspect ensure "
+    "sure whether run perform do try test measure what which how".split()
 )
 SWITCH = frozenset("turn switch toggle enable disable activate deactivate flip put set".split())
 SET = frozenset("set change switch select choose adjust update put configure move".split())
@@ -53,8 +53,10 @@ TOPICS = (  # (name, pattern, ((verbs, tool), ...)); at one place in the text th
     ("speed", r"speed ?tests?|(?:internet|data|connection|download) speed", ((LOOK, "run_speed_test"),)),
     ("data", r"(?:mobile|cellular|your|phone's) data(?: connection)?(?! (?:plan|usage|limit|allowance|is used))",
      ((LOOK, "check_network_status"), (SWITCH, "toggle_data"))),
-    ("vpn_off", r"off (?:\w+ ){0,3}vpn|vpn (?:\w+ ){0,2}off|(?<=disconnect )it", ((SWITCH | DISCONNECT, "disconnect_vpn"),)),
-    ("vpn_on", r"on (?:\w+ ){0,3}vpn|vpn (?:back )?on", ((SWITCH | CONNECT, "connect_vpn"), (LOOK, "check_vpn_status"))),
+    ("vpn_off", r"off (?:\w+ ){0,3}vpn|vpn (?:\w+ ){0,2}off|(?<=disconnect )it",
+     ((SWITCH | DISCONNECT, "disconnect_vpn"), (LOOK, "check_vpn_status"))),
+    ("vpn_on", r"on (?:\w+ ){0,3}vpn|vpn (?:back )?on",
+     ((SWITCH | CONNECT, "connect_vpn"), (LOOK, "check_vpn_status"))),
     ("vpn", r"vpn|virtual private network",
      ((CONNECT, "connect_vpn"), (DISCONNECT, "disconnect_vpn"), (LOOK, "check_vpn_status"))),
     ("apn_default", r"apn (?:settings )?(?:back )?to (?:\w+ )?defaults?", ((SET | RESET, "reset_apn_settings"),)),
@@ -69,7 +71,7 @@ TOPICS = (  # (name, pattern, ((verbs, tool), ...)); at one place in the text th
     ("sim", r"sim(?:[ -]card)?", ((RESEAT, "reseat_sim_card"), (LOOK, "check_sim_status"))),
     ("status_bar", r"status bar|top of (?:your |the )?(?:phone'?s? )?screen|signal(?: strength| bars?)?|icons?",
      ((LOOK, "check_status_bar"),)),
-    ("network_status", r"(?:cellular |mobile )?network (?:connection|status)|(?:cellular|connection) (?:connection|status)",
+    ("network_status", r"(?:cellular |mobile )?network (?:connection|status)|cellular connection|connection status",
      ((LOOK, "check_network_status"),)),
     ("app_status", r"app status|\w+ app(?:'s)? status|status of (?:the |your )?\w+ app|background data usage settings",
      ((LOOK, "check_app_status"),)),
@@ -87,7 +89,7 @@ TOPICS = (  # (name, pattern, ((verbs, tool), ...)); at one place in the text th
 )
 TOOLS = tuple(dict.fromkeys(tool for _, _, meanings in TOPICS for _, tool in meanings if tool != "pronoun"))
 MEANINGS = {name: meanings for name, _, meanings in TOPICS}
-SWITCHES = {name: dict(meanings)[SWITCH] for name, _, meanings in TOPICS if SWITCH in dict(meanings) and name != "pronoun"}
+SWITCHES = {name: tool for name, _, meanings in TOPICS for verbs, tool in meanings if verbs is SWITCH and tool in TOOLS}
 VERBS = LOOK.union(SWITCH, SET, RESET, RESEAT, GRANT, CONNECT, DISCONNECT, SEND, PAY)
 GERUNDS = {
     form: verb
@@ -102,32 +104,35 @@ PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"
 SENTENCE = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+|\n+|;")
 STOP_HERE = r"(?=[,.:!?\n]|\b(?:but|so|please|just|instead|could you|can you)\b|$)"
 GERUND = re.compile(r"\b(?:" + "|".join(sorted(GERUNDS, key=len, reverse=True)) + r")\b")
-TRYING = re.compile(r"\b(?:try|recommend|suggest|advise|consider|mind|(?:start|begin)(?:ing)? (?:by|with)|proceed with)\b[^.!?;\n]*")
+TRYING = re.compile(  # after these an -ing form is a request, elsewhere it tells of something
+    r"\b(?:try|recommend|suggest|advise|consider|mind|(?:start|begin)(?:ing)? (?:by|with)|proceed with)\b[^.!?;\n]*")
 REWRITES = (  # wording that only dresses a request, or a question that looks like a condition
     (re.compile(r"\b(check|see|know|confirm|verify|tell me|sure|determine|find out|test|look) if\b"), r"\1 whether"),
-    (re.compile(r"\b(?:i(?:'d| would|'ll| will)? (?:need|like|want|ask) you to|i(?:'d| would)? (?:recommend|suggest|advise)"
-                r"(?: that)?(?: you)?|we(?:'ll| will)? (?:need|have|ought) to|we (?:should|must))\b"), "please"),
+    (re.compile(r"\b(?:i(?:'d| would|'ll| will)? (?:need|like|want|ask) you to|i(?:'d| would)? (?:recommend|suggest"
+                r"|advise)(?: that)?(?: you)?|we(?:'ll| will)? (?:need|have) to|we (?:should|must))\b"), "please"),
     (re.compile(r"\bhere(?:'s| is| are)[^.:!?\n]*? (?:how to|how you can|steps to|instructions to)\b"), "please"),
     (re.compile(r"\bdon't (?:worry|forget to|hesitate to)\b"), "please"),
     (re.compile(r"\bfrom (?:\w+ )?(?:[2-5]g|lte)(?: only)? to\b"), "to"),
 )
-MUTED = re.compile(
-    r"\bif (?:you (?:can|could|don't|would|wish|haven't|hadn't|need|want|like|prefer|are|aren't)\b|you'(?:d|re)\b|possible)"
-    r"[^,.!?\n]*"
-    r"|\b(?:since|as|because|now that) (?:you|we)(?:'ve| have) .*?(?=, (?:let|please|could|can|would|the|there|this|it|you|we"
-    r"|i|next|try|turn|check|run)\b|[.!?\n]|$)"
-    rf"|(?:(?<!or )\bnot\b|\bnever\b|\bwithout\b|\bavoid\b|\binstead of\b|\brather than\b|\bno need to\b|n't\b).*?{STOP_HERE}"
-    rf"|\b(?:thank(?:s| you) for|(?:great|good|nice) job|after|once|when|whenever|before|while|since|because|as|now that|until|by|how to|such as)\b.*?{STOP_HERE}"
-    r"|\b(?:i|we)(?:'ve|'ll|'m|'d|'re)?(?= ).*?(?=[,.:!?\n]|\b(?:but|so|please|could you|can you)\b|$)"
-    r"|\b(?:this|that|it|which|they|these|settings|phone|you) (?:will|would|may|might|should now|can now)\b.*?(?=[,.:!?\n]|$)"
-    r"|(?:\bhave|\bhas|\bhad|'ve|already|is|are|was|were|been|being|be|get|got|'s|'re)(?: now| currently| still)? (?:re)?(?:set|run|put)\b"
-    r"|^\W*\w+ing\b[^,.:!?]*? (?:is|will|can|may|should|might|would|could|helps?|often)\b[^.!?]*"
-)
+PERFECT = r"(?: now| currently| still)? (?:re)?(?:set|run|put)\b"  # "has reset", "is currently set"
+MUTED = re.compile(r"\b(?:" + "|".join((
+    r"if (?:you (?:can|could|don't|would|wish|haven't|need|want|like|prefer|are|aren't)\b|you'(?:d|re)\b|possible)"
+    r"[^,.!?\n]*",
+    r"(?:since|as|because|now that) (?:you|we)(?:'ve| have) .*?"  # a list of what was done goes on past its commas
+    r"(?=, (?:let|please|could|can|would|the|there|this|it|you|we|i|next|try|turn|check|run)\b|[.!?\n]|$)",
+    r"(?:(?<!or )not|never|without|avoid|instead of|rather than|no need to)\b.*?" + STOP_HERE,
+    r"(?:thank(?:s| you) for|(?:great|good|nice) job|after|once|when|whenever|before|while|since|because|as|now that"
+    r"|until|by|how to|such as)\b.*?" + STOP_HERE,
+    r"(?:i|we)(?:'ve|'ll|'m|'d|'re)?(?= ).*?(?=[,.:!?\n]|\b(?:but|so|please|could you|can you)\b|$)",
+    r"(?:this|that|it|which|they|these|settings|phone|you) (?:will|would|may|might|(?:should|can) now)\b"
+    r".*?(?=[,.:!?\n]|$)",
+    rf"(?:have|has|had|already|is|are|was|were|been|being|be|get|got){PERFECT})",
+)) + rf"|n't\b.*?{STOP_HERE}|'(?:ve|s|re){PERFECT}")
 STATE = re.compile(r"\b(?:(off|disabl\w+|deactivat\w+)|on|enabl\w+|activat\w+)\b")
 CONDITION = re.compile(r"\b(?:if|unless|otherwise|in (?:that )?case)\b([^,]*)")
 CYCLE = re.compile(r" (on|off)(?:,| and| then| wait| a| few| for| about| \d+| seconds?| turn| switch| it| back)+"
                    r" (?!\1)(on|off)\b(?=$|[,.!?]| again| after| for)")
-TOLD = re.compile(r" ?(?:\([^)]*\) ?)?(?:results?|has|was|is|shows?|showed|returned|did|answer|says|said)\b")
+TOLD = re.compile(r" ?(?:\([^)]*\) ?)?(?:results?|has|was|is|shows|showed|returned|did|answer|says|said)\b")
 TOKEN = re.compile(
     rf"\b(?:(?P<literal>{'|'.join(sorted(TOOLS, key=len, reverse=True))})\b(?:\((?P<inside>(?:[^()]|\([^()]*\))*)\))?|"
     + "|".join(f"(?P<{name}>(?:{pattern})(?!\\w))" for name, pattern, _ in TOPICS)
@@ -135,14 +140,18 @@ TOKEN = re.compile(
 )
 SWITCH_TOPIC = re.compile(r"\b(?:" + "|".join(f"(?P<{n}>{p})" for n, p, _ in TOPICS if n in SWITCHES) + ")")
 LISTED = re.compile(r"\s*(?:[-\u2022]|\d+[.)]?(?:\s|$))")
-MODES = (("4g_5g_preferred", r"4g_5g|5g(?![_ ]only)|(?:4g|lte) preferred|automatic"), ("4g_only", r"4g|lte"), ("3g_only", r"3g"), ("2g_only", r"2g"))
-APP = re.compile(r"\bapp (?:called |named )\W?(\w+)|\b(\w+)\W?(?:'s)? app\b|\b(?:for|to|let|allow|give) (?:\w+ )?(messag\w+)\b")
-NO_APP = frozenset("the your this that an each every any which what default phone relevant same my of and or other".split())
+MODES = (
+    ("4g_5g_preferred", re.compile(r"4g_5g|5g(?![_ ]only)|(?:4g|lte) preferred|automatic")),
+    ("4g_only", re.compile(r"4g|lte")), ("3g_only", re.compile(r"3g")), ("2g_only", re.compile(r"2g")),
+)
+APP = re.compile(r"\bapp (?:called |named )\W?(\w+)|\b(\w+)\W?(?:'s)? app\b"
+                 r"|\b(?:for|to|let|allow|give) (?:\w+ )?(messag\w+)\b")
+NO_APP = frozenset("the your this that an each every any which what default relevant same of and or other".split())
 MESSAGING = frozenset("messaging message messages text texting sms mms".split())
 PERMISSION = re.compile(r"\b(?:(storage|files|photos|media)|(sms)(?! app)|(?<!your )(?<!the )(?<!this )(phone|network)"
                         r"(?= permission| access|,| and)|(camera|location|contacts|microphone))\b")
-APN_VALUE = re.compile(r"\b(apn[ _]name|mmsc(?:[ _]url)?|mms[ _]apn|mms[ _]proxy|mms[ _]port)[\"']?\s*(?:[:=]|to|is|as)\s*[\"']?"
-                       r"([^\s\"',;)}]+)", re.I)
+APN_VALUE = re.compile(r"\b(apn[ _]name|mmsc(?:[ _]url)?|mms[ _](?:apn|proxy|port))[\"']?\s*(?:[:=]|to|is|as)\s*"
+                       r"[\"']?([^\s\"',;)}]+)", re.I)
 
 
 @dataclass(frozen=True)
@@ -162,7 +171,7 @@ class MissingArgument:
 def requested_calls(text: str) -> tuple[tuple[str, dict] | MissingArgument, ...]:
     """Return what an agent's message asks the customer to do, in the order of the text.
 
-    Each item is (tool name, arguments) or a MissingArgument. Results are shared: copy the arguments before changing them.
+    Each item is (tool name, arguments) or a MissingArgument. Results are shared: copy arguments before changing them.
     """
     text = text.translate(PLAIN)
     lowered = text.lower()
@@ -182,8 +191,9 @@ def requested_calls(text: str) -> tuple[tuple[str, dict] | MissingArgument, ...]
             asked, verb = _read(live, verb, lowered[:end], text)
         else:
             before = live[: condition.start()].rstrip()
-            asked = [c for c in _read(before, verb, lowered[:end], text)[0] if _looks(c) or before.endswith((",", "and", ":"))]
-            asked += [c for c in _read(condition[1], "check", lowered[:end], text)[0] if _looks(c)]
+            apart = before.endswith((",", "and", ":"))  # "check X, and if ...": what stands before has no condition
+            asked = [request for request in _read(before, verb, lowered[:end], text)[0] if apart or _looks(request)]
+            asked += [request for request in _read(condition[1], "check", lowered[:end], text)[0] if _looks(request)]
         found += asked
     return _without_repeats(found)
 
@@ -204,20 +214,20 @@ def _read(live: str, verb: str | None, heard: str, text: str) -> tuple[list[tupl
             clause, state = live, STATE.search(live, verb_start, token.end() + 12)
             state = state and ("off" if state[1] else "on")
         if tool == "pronoun":
-            mentioned = [match.lastgroup for match in SWITCH_TOPIC.finditer(heard[: len(heard) - len(live) + token.start()])]
+            mentioned = [m.lastgroup for m in SWITCH_TOPIC.finditer(heard[: len(heard) - len(live) + token.start()])]
             tool = SWITCHES[mentioned[-1]] if mentioned else None
         if tool is None or (tool == "grant_app_permission" and state == "off"):
             continue
         cycle = tool in SWITCHES.values() and CYCLE.match(live, token.end())
         for wanted in cycle.groups() if cycle else (state,):
-            asked += [(tool, arguments, wanted) for arguments in _arguments(tool, token["inside"], (clause, heard, text))]
+            asked += [(tool, found, wanted) for found in _arguments(tool, token["inside"], (clause, heard, text))]
     return asked, verb
 
 
 def _arguments(tool: str, inside: str | None, spans: tuple[str, str, str]) -> list[dict | str]:
     """Return one dictionary of arguments per call asked for, or the name of the argument that is missing."""
     if tool == "set_network_mode_preference":
-        mode = _literal("mode", 0, inside) or next((mode for mode, words in MODES if re.search(words, spans[0])), None)
+        mode = _literal("mode", 0, inside) or next((mode for mode, words in MODES if words.search(spans[0])), None)
         return [{"mode": mode}] if mode else ["mode"]
     if tool == "set_apn_settings":
         values = {re.sub(r"[ _]", "_", name.lower()): value.rstrip(".") for name, value in APN_VALUE.findall(spans[2])}
@@ -244,7 +254,9 @@ def _literal(name: str, place: int, inside: str | None) -> str | None:
         return None
     named = re.search(rf"\b{name}\W+(\w+)", inside)
     values = [value.strip(" \"'") for value in inside.split(",")]
-    return named[1] if named else values[place] if "=" not in inside and ":" not in inside and place < len(values) else None
+    if named or "=" in inside or ":" in inside or place >= len(values):
+        return named and named[1]
+    return values[place]
 
 
 def _app(span: str) -> str | None:
@@ -254,7 +266,8 @@ def _app(span: str) -> str | None:
 
 
 def _permissions(span: str) -> list[str]:
-    return list(dict.fromkeys("storage" if m[1] else next(filter(None, m.groups())) for m in PERMISSION.finditer(span.lower())))
+    matches = PERMISSION.finditer(span.lower())
+    return list(dict.fromkeys("storage" if match[1] else next(filter(None, match.groups())) for match in matches))
 
 
 def _looks(request: tuple) -> bool:
@@ -271,7 +284,8 @@ def _without_repeats(found: list[tuple]) -> tuple:
         if _looks(request):
             repeated = request[:2] in [earlier[:2] for earlier in kept[changed:]]
         else:
-            repeated = any(earlier[:2] == request[:2] and (state == earlier[2] or None in (state, earlier[2])) for earlier in kept)
+            states = [earlier[2] for earlier in kept if earlier[:2] == request[:2]]
+            repeated = bool(states) and (state is None or None in states or state in states)
         if repeated or (isinstance(arguments, str) and tool in served):
             continue
         kept.append(request)

@@ -31,10 +31,10 @@ def play(
     return play_in(start(task, environment_constructor, solo_mode), calls)
 
 
-def play_in(environment: Environment, calls: Iterable[ToolCall]) -> list[Message]:
-    """Return the trajectory of these calls in an environment, which they change."""
+def play_in(environment: Environment, calls: Iterable[ToolCall], first: int = 0) -> list[Message]:
+    """Return the trajectory of these calls in an environment, which they change; ``first`` starts their numbering."""
     messages: list[Message] = []
-    for number, asked in enumerate(calls):
+    for number, asked in enumerate(calls, first):
         asked = asked.model_copy(update={"id": f"call_{number}"})
         kind = UserMessage if asked.requestor == "user" else AssistantMessage
         messages.append(kind(role=asked.requestor, tool_calls=[asked], timestamp=None))

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from taulong.progress import bar
+from taulong.progress import progress_bar
 
 
 class Terminal:
@@ -35,7 +35,7 @@ def test_where_a_bar_is_drawn(monkeypatch, is_terminal, front_end, show, places)
     monkeypatch.setattr(sys, "stderr", err)
     shell = None if front_end is None else SimpleNamespace(kernel=SimpleNamespace(_allow_stdin=front_end))
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    with bar(3, show=show) as shown:
+    with progress_bar(3, show=show) as shown:
         shown.update(3)
     assert ("3/3" in err.written, "3/3" in out.written or bool(out.written)) == (places == "err", places == "out")
     if places == "out":

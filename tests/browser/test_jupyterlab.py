@@ -2,7 +2,7 @@
 
 A copy of the project is served on loopback with a token, each notebook is opened, restarted and run to its end by the button
 a person would press, and looked at: executed in order, no error, nothing on stderr, every figure drawn. Screenshots of the page
-as committed and as run, in the light and the dark theme, are kept in ``outputs/screenshots``.
+as committed and as run, in the light and the dark theme, are kept in ``data/notebooks/screenshots``.
 """
 
 import json
@@ -21,9 +21,10 @@ import nbformat
 import pytest
 
 from taulong.notebooks import SENTINEL
+from taulong.paths import OUTPUTS
 
 ROOT = Path(__file__).resolve().parents[2]
-SCREENSHOTS = ROOT / "outputs" / "screenshots"
+SCREENSHOTS = OUTPUTS / "screenshots"
 PROJECT = ("notebooks", "taulong", "pyproject.toml", "README.md")  # no results: the notebooks make their own
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))  # in order: each reads what those before wrote
 SECONDS = 300  # what one notebook may take
