@@ -14,7 +14,9 @@ COMMANDS = {
     "reproduce": ("do the main job: shifts, runs, notebooks and figures at full size", "taulong.reproduction"),
     "generate": ("generate a set of shifts", "taulong.shifts"),
     "run": ("execute a set of shifts by agents under memory modes", "taulong.runs"),
+    "show": ("print one case of a run: the conversation, the notebook, what graders object to", "taulong.reading"),
     "notebook": ("run a notebook in batch, with other parameters", "taulong.notebooks"),
+    "rerun": ("rerun all notebooks at full size into a folder of their own", "taulong.reruns"),
     "info": ("which taulong, Python and tau2 these are", "taulong.info"),
 }
 

@@ -14,12 +14,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqdm import tqdm
-
 from taulong import __version__
 from taulong.accounts import Account, spent
 from taulong.errors import ConfigError, DataError, RunError, check_integer, check_name, near
 from taulong.paths import RUNS, atomic_write, shown
+from taulong.progress import progress_bar
 from taulong.shifts import Case, Shift, read_manifest, read_shifts, shift_paths
 
 if TYPE_CHECKING:
@@ -198,8 +197,8 @@ def execute_runs(
         workers: units at once (default: 16 threads for models, the cluster's threads for a scheduler, else 1).
         fresh: run everything again, whatever the folder holds. Rows of the same configuration stay until the new ones
             are there, those of another one are removed first.
-        progress: True for a bar on a terminal and at most twenty lines elsewhere, False for none; by default a bar on a
-            terminal alone.
+        progress: True for a bar on a terminal or in JupyterLab and at most twenty lines elsewhere, False for none; by
+            default a bar there alone.
         executor: ``serial``, ``threads`` (default for models) or ``processes`` (default for several workers).
         scheduler: address of a dask.distributed scheduler to send the cases to.
         max_cases: start no case once so many were run in this session.
@@ -313,16 +312,15 @@ def _executor(kind: str, workers: int | None, scheduler: str | None) -> Iterator
 
 @contextmanager
 def _progress(account: Account, progress: bool | None) -> Iterator[Callable[[], None]]:
-    """Give a function that shows how far the work is: a bar on a terminal, a few lines elsewhere (see execute_runs)."""
-    terminal = sys.stderr.isatty()
-    bar = tqdm(total=account.planned, initial=account.cases, unit="case", disable=progress is False or not terminal)
+    """Give a function that shows how far the work is: a bar where somebody looks on, a few lines elsewhere (see execute_runs)."""
+    bar = progress_bar(account.planned, account.cases, "case", show=progress is not False)
     shown_at = account.cases
 
     def show() -> None:
         nonlocal shown_at
         bar.set_postfix_str(str(account), refresh=False)
         bar.update(account.cases - bar.n)
-        if progress and not terminal and account.cases - shown_at >= account.planned / PROGRESS_LINES:
+        if progress and bar.disable and account.cases - shown_at >= account.planned / PROGRESS_LINES:
             shown_at = account.cases
             print(f"{account}, {account.time_left()}", file=sys.stderr, flush=True)
 
