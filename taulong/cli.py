@@ -1,0 +1,53 @@
+"""The console script ``taulong``: which command is in which module, and what an error looks like."""
+
+import argparse
+import difflib
+import importlib
+import sys
+
+import taulong
+
+# Command -> (one line of help, module). A module offers add_arguments(parser) and run(args) -> exit code. Only the
+# module of the command that was typed is imported, and before `--help` is answered: it must import tau2 (that is,
+# taulong.backend, or a module that does) and other heavy packages inside run, not at its top.
+COMMANDS = {
+    "notebook": ("run a notebook in batch, with other parameters", "taulong.notebooks"),
+    "info": ("which taulong, Python and tau2 these are", "taulong.info"),
+}
+
+
+def near(word: str, known) -> str:
+    """Return the end of an error message about an unknown word: the near match, or else all that are known."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else f"accepted: {', '.join(known) or 'none'}"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 done, 1 the command's own no, 2 wrong input, 130 interrupted.
+
+    taulong's own errors are one line on stderr; any other exception is a defect and keeps its traceback.
+    """
+    argv = sys.argv[1:] if argv is None else argv
+    typed = next((word for word in argv if not word.startswith("-")), None)
+    parser = argparse.ArgumentParser(prog="taulong", description=taulong.__doc__.splitlines()[0])
+    parser.add_argument("--version", action="version", version=f"taulong {taulong.__version__}")
+    if typed and typed not in COMMANDS:
+        parser.error(f"unknown command {typed!r}; {near(typed, COMMANDS)}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    try:
+        for name, (summary, module_name) in COMMANDS.items():
+            command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+            if name == typed:
+                module = importlib.import_module(module_name)
+                module.add_arguments(command)
+                command.set_defaults(run=module.run)
+        args = parser.parse_args(argv)
+        return args.run(args)
+    except KeyboardInterrupt:
+        print("taulong: interrupted", file=sys.stderr)
+        return 130
+    except Exception as error:
+        if not type(error).__module__.startswith("taulong."):
+            raise
+        print(f"taulong: {error}", file=sys.stderr)
+        return 2

@@ -1,0 +1,61 @@
+"""Where things are: the project's folders, and the one way to write a file that is never half written."""
+
+import os
+import threading
+from pathlib import Path
+
+
+def _is_root(folder: Path) -> bool:
+    try:
+        return 'name = "taulong"' in (folder / "pyproject.toml").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return False
+
+
+def find_root(package: Path = Path(__file__).resolve().parent, start: Path | None = None) -> Path:
+    """Return the project's root: the checkout this package is in, so that the current folder does not matter.
+
+    A package installed away from a checkout works on the checkout around ``start`` (default: the current folder), and
+    without one on ``start`` itself.
+    """
+    start = Path.cwd() if start is None else start.resolve()
+    return next((folder for folder in (package.parent, start, *start.parents) if _is_root(folder)), start)
+
+
+ROOT = find_root()
+NOTEBOOKS = ROOT / "notebooks"
+DATA = ROOT / "data"
+SHIFTS = DATA / "shifts"
+RUNS = DATA / "runs"
+AUDIT = DATA / "audit"
+FIGURES = ROOT / "figures"
+OUTPUTS = ROOT / "outputs"
+"""Executed notebooks; not committed."""
+
+
+def shown(path: str | os.PathLike) -> str:
+    """Return a path as it may be printed in a committed notebook: from the root if below it, else its name alone."""
+    path = Path(path).resolve()
+    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
+
+
+def atomic_write(path: str | os.PathLike, content: str | bytes, fsync: bool = False) -> None:
+    """Write a file in one step, making its folder: a reader, or a kill, meets the old content or the new, never a part.
+
+    Args:
+        path: the file; replaced if it exists.
+        content: text is written as UTF-8 with its line ends as they are.
+        fsync: also wait until the content is on the disk, for files that must survive a power cut.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
+    try:
+        with open(part, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            if fsync:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
