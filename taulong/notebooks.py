@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import taulong
-from taulong.cli import near
+from taulong.errors import TauLongError, near
 from taulong.paths import NOTEBOOKS, OUTPUTS, atomic_write, shown
 
 SENTINEL = "metrics in "
@@ -35,7 +35,7 @@ LANGUAGE_INFO = {
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
-class NotebookError(ValueError):
+class NotebookError(TauLongError):
     """A notebook cannot be run as asked, or its run was not good."""
 
 

@@ -29,7 +29,7 @@ SHIFTS = DATA / "shifts"
 RUNS = DATA / "runs"
 AUDIT = DATA / "audit"
 FIGURES = ROOT / "figures"
-OUTPUTS = ROOT / "outputs"
+OUTPUTS = DATA / "notebooks"
 """Executed notebooks; not committed."""
 
 
