@@ -83,8 +83,8 @@ __all__ = [
     "TelecomEnvironment", "TelecomTools", "TelecomUserDB", "TelecomUserTools", "TerminationReason", "ToolCall", "ToolMessage",
     "ToolType", "UserMessage", "UserSimulator", "database_contents", "domain_tasks", "environment_maker",
     "evaluate_simulation", "get_today", "installation", "is_tool", "load_tasks", "new_database", "new_environment",
-    "new_user_database", "official_reward", "policy", "reached_reward", "registry", "simulation_reward",
-    "telecom_splits", "telecom_tasks", "tool_names", "tool_schema",
+    "new_user_database", "official_reward", "policy", "reached_reward", "registry", "simulation_reward", "telecom_splits",
+    "telecom_tasks", "tool_names", "tool_schema",
 ]
 
 POLICY_TYPES = ("manual", "workflow")

@@ -52,7 +52,7 @@ class RunConfig:
         check_integer("trials", self.trials, 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Unit:
     """The unit of work: one shift under one memory mode by one agent, independent of all others."""
 
