@@ -5,7 +5,7 @@ Counts over the tasks of whatever tau2 is installed; its version and data digest
 
 import enum
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
@@ -16,7 +16,8 @@ from taulong import backend
 from taulong.backend import EnvAssertion, Environment, Task, TelecomEnvironment, database_contents, domain_tasks
 from taulong.graders import is_vacuous
 from taulong.policy import Write, caller_of
-from taulong.reference import Reference, start
+from taulong.reference import Reference, hashes, start
+from taulong.script import gold_calls, play_in
 
 DOMAINS = ("telecom", "airline", "retail")
 
@@ -53,20 +54,29 @@ def census_basis(tasks: pd.DataFrame) -> pd.DataFrame:
     return counts.assign(tau2=f"{tau2.distribution} {tau2.version}", data=counts["domain"].map(backend.data_digest))
 
 
-def census_assertions(tasks: Sequence[Task], references: Sequence[Reference]) -> pd.DataFrame:
+def census_components(tasks: pd.DataFrame) -> pd.DataFrame:
+    """Return the number of tasks by domain and by what is computed, what of that is scored, and what is not."""
+    return tasks.groupby(["domain", "computed", "scored", "unscored"], sort=False).size().rename("tasks").reset_index()
+
+
+def census_assertions(
+    tasks: Sequence[Task], references: Sequence[Reference], measured: Collection[str] | None = None
+) -> pd.DataFrame:
     """Return one row an assertion function: how many tasks have it, how often it is vacuous, and the fields it reads.
 
     ``reads`` is measured: every assertion is evaluated in its task's initial and reference state while the attributes it
-    takes from database records are recorded. A branch that no task enters is not seen.
+    takes from database records are recorded (``measured``: ids of the tasks to do so for; default all). A branch that
+    none of them enters is not seen.
     """
     counts, vacuous, reads = Counter(), Counter(), {}
     for task, reference in zip(tasks, references, strict=True):
         for assertion in task.evaluation_criteria.env_assertions or ():
             counts[assertion.func_name] += 1
             vacuous[assertion.func_name] += is_vacuous(assertion, reference)
-            reads.setdefault(assertion.func_name, set()).update(read_by(assertion, reference))
+            if measured is None or task.id in measured:
+                reads.setdefault(assertion.func_name, set()).update(read_by(assertion, reference))
     return pd.DataFrame([
-        {"assertion": name, "tasks": count, "vacuous": vacuous[name], "reads": ";".join(sorted(reads[name]))}
+        {"assertion": name, "tasks": count, "vacuous": vacuous[name], "reads": ";".join(sorted(reads.get(name, ())))}
         for name, count in counts.most_common()
     ])
 
@@ -122,29 +132,31 @@ def _collect(value, models: set) -> None:
 
 
 def agreement(references: Sequence[Reference]) -> pd.DataFrame:
-    """Return one row a task: which databases of tau2's gold environment an untouched reference run agrees with.
+    """Return one row a task: which databases of each gold environment the untouched reference run agrees with.
 
-    A reference run is synced after every call, as every run is, so its databases are those of the synced gold; tau2's
-    gold environment never syncs.
+    The run is played as every run is, synced after each call; tau2's gold environment never syncs, ours does. Columns:
+    task_id, agent_database, user_database, stock (both, against tau2's gold), synced (both, against ours), footprint.
     """
-    return pd.DataFrame([
-        {"task_id": reference.task.id, "agent_database": reference.stock[0] == reference.synced[0],
-         "user_database": reference.stock[1] == reference.synced[1], "stock": reference.stock == reference.synced,
-         "footprint": ";".join(map(str, sorted(reference.footprint)))}
-        for reference in references
-    ])
+    rows = []
+    for reference in references:
+        environment = start(reference.task, backend.new_environment)
+        play_in(environment, gold_calls(reference.task))
+        agent, user = hashes(environment)
+        rows.append({
+            "task_id": reference.task.id, "agent_database": agent == reference.stock[0],
+            "user_database": user == reference.stock[1], "stock": (agent, user) == reference.stock,
+            "synced": (agent, user) == reference.synced, "footprint": ";".join(map(str, sorted(reference.footprint))),
+        })
+    return pd.DataFrame(rows)
 
 
-def agreement_counts(table: pd.DataFrame) -> dict[str, int]:
+def agreement_counts(table: pd.DataFrame) -> pd.DataFrame:
     """Return on how many tasks the stock check rejects the reference, and which database is to blame."""
-    rejected = table[~table["stock"]]
-    return {
-        "tasks": len(table),
-        "rejected_by_stock": len(rejected),
-        "user_database_only": int((rejected["agent_database"] & ~rejected["user_database"]).sum()),
-        "both_databases": int((~rejected["agent_database"] & ~rejected["user_database"]).sum()),
-        "agent_database_only": int((~rejected["agent_database"] & rejected["user_database"]).sum()),
-    }
+    stock, agent, user = table["stock"], table["agent_database"], table["user_database"]
+    counts = {"tasks": len(table), "stock gold": (~stock).sum(), "stock gold, user database only": (agent & ~user).sum(),
+              "stock gold, both databases": (~agent & ~user).sum(), "stock gold, agent database only": (~agent & user).sum(),
+              "synced gold": (~table["synced"]).sum()}
+    return pd.DataFrame(counts.items(), columns=["count", "tasks"])
 
 
 # --- who was touched ---------------------------------------------------------------------------------------------------

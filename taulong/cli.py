@@ -14,6 +14,8 @@ COMMANDS = {
     "reproduce": ("do the main job: shifts, runs, notebooks and figures at full size", "taulong.reproduction"),
     "generate": ("generate a set of shifts", "taulong.shifts"),
     "run": ("execute a set of shifts by agents under memory modes", "taulong.runs"),
+    "audit": ("what the reward can and cannot see, over tau2's telecom tasks", "taulong.audit"),
+    "regrade": ("every verdict on finished tau2 result files", "taulong.regrade"),
     "notebook": ("run a notebook in batch, with other parameters", "taulong.notebooks"),
     "info": ("which taulong, Python and tau2 these are", "taulong.info"),
 }

@@ -14,6 +14,8 @@ from pathlib import Path
 import pandas as pd
 from tqdm import tqdm
 
+from taulong.errors import DataError
+
 COLUMNS = (
     "file", "simulation_id", "task_id", "trial", "domain", "solo_mode", "ending", "official_reward", "recorded_reward",
     "strict_stock", "strict_synced", "record_gate", "field_gate", "policy_check", "scope_gate", "gated_reward", "fields",
@@ -31,13 +33,13 @@ def regrade(paths: Iterable, progress: bool = False) -> pd.DataFrame:
     is ``out_of_scope``, ``forbidden`` or ``licensed`` where fields differ, ``reason`` says why something was not
     evaluated. A file that cannot be read is one row.
     """
-    from taulong.results import ResultFileError, read_results
+    from taulong.results import read_results
 
     rows = []
     for path in tqdm(list(paths), desc="regrade", unit="file", disable=not progress):
         try:
             file = read_results(path)
-        except ResultFileError as error:
+        except DataError as error:
             rows.append(_empty(Path(path).name, reason=str(error)))
             continue
         references: dict = {}
@@ -55,8 +57,6 @@ def _row(file, run: dict, references: dict) -> dict:
     from taulong.backend import environment_maker, simulation_reward
     from taulong.graders import components, excused, grade_run, replay
     from taulong.reference import build_reference
-    from taulong.results import ResultFileError
-
     run = run if isinstance(run, dict) else {"damage": f"a run is {type(run).__name__}, not an object"}
     row = _empty(file.name, simulation_id=run.get("id"), task_id=run.get("task_id"), trial=run.get("trial"),
                  domain=file.domain, solo_mode=file.solo_mode, ending=run.get("termination_reason"),
@@ -64,7 +64,7 @@ def _row(file, run: dict, references: dict) -> dict:
     try:
         simulation = file.simulation(run)
         task = file.task(simulation.task_id)
-    except ResultFileError as error:
+    except DataError as error:
         return row | {"reason": str(error)}
     constructor = environment_maker(file.policy_type)
     if task.id not in references:
@@ -91,7 +91,8 @@ def _row(file, run: dict, references: dict) -> dict:
         "rules": ";".join(dict.fromkeys(rules)),
         "excused": ";".join(map(str, passed)),
         "reading": _reading(scope, passed),
-        "components": "; ".join(map(str, components(official, task, reference))) if official else None,
+        "components": official and ("; ".join(map(str, components(official, task, reference)))
+                                    or f"none computed: the run ended by {row['ending']}"),
         "replay_mismatches": replayed.mismatches,
         "reason": "; ".join(sorted(reasons)) or None,
     }
@@ -138,17 +139,17 @@ def conversation(path, simulation_id: str, width: int = 110) -> str:
     """Return one run as text, a message a paragraph, with the calls that the graders object to marked.
 
     Raises:
-        ResultFileError: the file cannot be read, has no such run, or the run is damaged.
+        DataError: the file cannot be read, has no such run, or the run is damaged.
     """
     from taulong.backend import environment_maker
     from taulong.graders import grade_run, replay
     from taulong.reference import build_reference
-    from taulong.results import ResultFileError, read_results
+    from taulong.results import read_results
 
     file = read_results(path)
     run = next((run for run in file.runs if run.get("id") == simulation_id), None)
     if run is None:
-        raise ResultFileError(f"{file.name} has no run {simulation_id!r}; it has {len(file.runs)} others")
+        raise DataError(f"{file.name} has no run {simulation_id!r}; it has {len(file.runs)} others")
     simulation = file.simulation(run)
     task, constructor = file.task(simulation.task_id), environment_maker(file.policy_type)
     replayed = replay(task, simulation.messages, constructor, file.solo_mode)
