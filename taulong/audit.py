@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from taulong.errors import check_integer, check_name
-from taulong.paths import AUDIT, shown
+from taulong.paths import AUDIT, atomic_write, shown
 
 SPLITS = ("small", "base", "full")
 
@@ -51,7 +51,7 @@ def audit(config: AuditConfig, progress: bool = False) -> dict:
     return {
         "basis": census.census_basis(census_table),
         "components": census.census_components(census_table),
-        "assertions": census.census_assertions(everything, references, backend.telecom_splits()["base"]),
+        "assertions": census.census_assertions(everything, references),
         "tasks": census_table[census_table["task_id"].isin(wanted)],
         "probes": probes.run_probes([*probes.published(), *probes.strangers(), probes.airline_control()]),
         "agreement": agreement[agreement["task_id"].isin(wanted)],
@@ -68,6 +68,8 @@ def audit_metrics(tables: dict) -> dict:
     """Return the numbers of an audit that its prose speaks of, by name."""
     basis, probes, graders = tables["basis"], tables["probes"], tables["graders"].set_index("grader")
     published, airline = probes[probes["domain"] == "telecom"], probes[probes["domain"] == "airline"].iloc[0]
+    matrix = tables["matrix"]
+    missed = matrix[(matrix["class"] == "unlicensed") & (matrix["scope_gate"] < matrix["runs"])]
     counts = tables["agreement_counts"].set_index("count")["tasks"]
     return {
         "tau2": basis["tau2"].iloc[0],
@@ -84,6 +86,9 @@ def audit_metrics(tables: dict) -> dict:
         "tasks_of_that_caller": int(tables["callers"]["tasks"].iloc[0]),
         "mutated_tasks": int(graders["reference_runs"].iloc[0]),
         "runs": {name: int(graders[f"{name}_runs"].iloc[0]) for name in ("unlicensed", "on_task", "licensed", "benign")},
+        "missed_by_scope_gate": ", ".join(missed["operator"]),
+        "missed_by_scope_gate_runs": int((missed["runs"] - missed["scope_gate"]).sum()),
+        "missed_by_scope_gate_failed_by_policy_check": int(missed["policy_check"].sum()),
         "voids": int((tables["mutations"]["class"] == "void").sum()),
         "failed": {f"{grader}, {name}": int(graders.loc[grader, f"{name}_failed"]) for grader in graders.index
                    for name in ("unlicensed", "on_task", "licensed", "benign", "reference")},
@@ -91,33 +96,31 @@ def audit_metrics(tables: dict) -> dict:
 
 
 def write_audit(tables: dict, out: Path) -> None:
-    """Write every table as CSV, the heatmaps (PNG, PDF, CSV) and the metrics into a folder, made if it is missing."""
-    from taulong.audit_figures import plot_shares, shares
-    from taulong.figures import save_figure
-    from taulong.paths import atomic_write
-
+    """Write every table as CSV into a folder, made if it is missing."""
     for name, table in tables.items():
         atomic_write(out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
-    for stem, honest in (("caught", False), ("honest", True)):
-        table = shares(tables["matrix"], honest)
-        save_figure(plot_shares(table), table, out / stem)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``taulong audit``."""
     parser.add_argument("--tasks", choices=SPLITS, default="small", help="tasks to mutate (default small)")
-    parser.add_argument("--out", metavar="DIR", type=Path, help="folder of the results (default data/audit/TASKS)")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="folder of the results (default data/audit/audit-TASKS)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Audit, write the results and print the table of graders and the metrics; return 0."""
+    from taulong.audit_figures import plot_shares, shares
+    from taulong.figures import save_figure
     from taulong.notebooks import write_metrics
 
     config = AuditConfig(arguments.tasks, arguments.workers)
-    out = arguments.out or AUDIT / config.tasks
+    out = arguments.out or AUDIT / f"audit-{config.tasks}"
     tables = audit(config, progress=sys.stderr.isatty())
     write_audit(tables, out)
+    for stem, honest in (("caught", False), ("honest", True)):
+        table = shares(tables["matrix"], honest)
+        save_figure(plot_shares(table), table, out / stem)
     print(tables["graders"].to_string(index=False))
     write_metrics(out / "metrics.json", audit_metrics(tables))
     print(f"tables and figures in {shown(out)}")

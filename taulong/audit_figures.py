@@ -47,4 +47,5 @@ def plot_shares(table: pd.DataFrame) -> Figure:
     axes.set_xticklabels([LABELS[grader] for grader in ALL_GRADERS], rotation=0)
     axes.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
     figure.supxlabel(table["caption"].iloc[0], fontsize=6.5, x=0.01, ha="left", wrap=True)
+    plt.close(figure)  # a notebook shows the figure that a cell ends with; an open one it would show once more
     return figure

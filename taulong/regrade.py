@@ -9,12 +9,14 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 from tqdm import tqdm
 
-from taulong.errors import DataError
+from taulong.errors import ConfigError, DataError
+from taulong.paths import AUDIT, ROOT
 
 COLUMNS = (
     "file", "simulation_id", "task_id", "trial", "domain", "solo_mode", "ending", "official_reward", "recorded_reward",
@@ -23,6 +25,39 @@ COLUMNS = (
 )
 OUT_OF_SCOPE_RULES = {"caller_line", "caller_account", None}
 """Scope gate findings under these rules touch what nobody asked for; any other rule forbids the write itself."""
+
+
+@dataclass(frozen=True)
+class RegradeConfig:
+    """What is regraded, and where its table goes.
+
+    Attributes:
+        files: tau2 result files or folders of runs, absolute or from the project's root.
+        name: folder below data/audit.
+
+    Raises:
+        ConfigError: a file that does not exist, or a name that is none.
+    """
+
+    files: tuple[str, ...] = ()
+    name: str = "regrade"
+
+    def __post_init__(self):
+        if not self.name or Path(self.name).name != self.name:
+            raise ConfigError(f"name: {self.name!r} is not the name of a folder below data/audit")
+        for file, path in zip(self.files, self.paths, strict=True):
+            if not path.exists():
+                raise ConfigError(f"files: {file!r} does not exist")
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files, from the project's root."""
+        return [ROOT / file for file in self.files]
+
+    @property
+    def out(self) -> Path:
+        """The folder of the results."""
+        return AUDIT / self.name
 
 
 def regrade(paths: Iterable, progress: bool = False) -> pd.DataFrame:
@@ -135,27 +170,37 @@ def summary_line(counts: dict[str, int]) -> str:
     ).format(**counts)
 
 
-def conversation(path, simulation_id: str, width: int = 110) -> str:
-    """Return one run as text, a message a paragraph, with the calls that the graders object to marked.
+def conversation(paths: Iterable, simulation_id: str, width: int = 110) -> str:
+    """Return one run of the given files as text, a message a paragraph, with the calls that graders object to marked.
 
     Raises:
-        DataError: the file cannot be read, has no such run, or the run is damaged.
+        DataError: no readable file has such a run, or the run is damaged.
     """
     from taulong.backend import environment_maker
     from taulong.graders import grade_run, replay
     from taulong.reference import build_reference
-    from taulong.results import read_results
 
-    file = read_results(path)
-    run = next((run for run in file.runs if run.get("id") == simulation_id), None)
-    if run is None:
-        raise DataError(f"{file.name} has no run {simulation_id!r}; it has {len(file.runs)} others")
+    file, run = _find(paths, simulation_id)
     simulation = file.simulation(run)
     task, constructor = file.task(simulation.task_id), environment_maker(file.policy_type)
     replayed = replay(task, simulation.messages, constructor, file.solo_mode)
     verdicts = grade_run(replayed, build_reference(task, constructor))
     marked = [finding for name in ("scope_gate", "policy_check") for finding in verdicts[name].findings]
     return render(simulation.messages, marked, width)
+
+
+def _find(paths: Iterable, simulation_id: str):
+    from taulong.results import read_results
+
+    for path in paths:
+        try:
+            file = read_results(path)
+        except DataError:
+            continue  # the file has its row in the table, with the reason
+        for run in file.runs:
+            if isinstance(run, dict) and run.get("id") == simulation_id:
+                return file, run
+    raise DataError(f"no run {simulation_id!r} in {', '.join(Path(path).name for path in paths)}")
 
 
 def render(messages: Sequence, findings: Sequence, width: int = 110) -> str:
