@@ -280,10 +280,8 @@ def plot_rewards(table: pd.DataFrame, axis: str = "position") -> Figure:
             panel.fill_between(lines["gated_reward"]["x"], gated, official, color="#d55e00", alpha=0.25, linewidth=0)
             if len(official):
                 gap = np.average(official - gated, weights=lines["official_reward"]["cases"])
-                free = 0.1 if official.mean() > 0.5 else 0.9
-                panel.text(0.97, free, f"gap {gap:.2f}", transform=panel.transAxes, ha="right", va="center",
-                           bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1})  # fmt: skip
-            panel.set(ylim=(-0.09, 1.09), yticks=(0, 0.5, 1), xticks=sorted(table["x"].unique()), xmargin=0.12)
+                panel.text(0.97, 0.93, f"gap {gap:.2f}", transform=panel.transAxes, ha="right", va="center")
+            panel.set(ylim=(-0.09, 1.4), yticks=(0, 0.5, 1), xticks=sorted(table["x"].unique()), xmargin=0.12)
         row[0].set_ylabel(mode)
     for panel in panels[-1]:
         panel.set_xlabel(AXES[axis])
@@ -453,7 +451,7 @@ def _panels(
     figure.get_layout_engine().set(rect=(0, below / height, 1, 1 - below / height))
     figure.text(0.08 / width, 0.04 / height, text, fontsize=6.5, va="bottom", linespacing=1.15)
     figure.caption = text
-    partial = "; ".join(sorted({note for note in table["partial"].fillna("") if note}))
+    partial = "; ".join(sorted(set(table["partial"].dropna()) - {""}))
     figure.partial = textwrap.fill(partial, int(16 * width))
     return figure, panels
 
