@@ -13,8 +13,8 @@ from synthetic import make_records, pair_table
 from taulong.coverage import clustered_t, coverage_table, equal, lumpy, not_clustered, one_baseline, smooth
 from taulong.metrics import with_owed
 from taulong.statistics import (
-    Estimate, arm_mean, cluster_interval, contrast, estimates_table, fieller, headroom_share, holm, learning_slope, pass_hat_k,
-    plan_shifts, shift_draws, sign_flip_p, t_power, variance_components,
+    Estimate, arm_mean, cluster_interval, contrast, estimates_table, fieller, headroom_share, holm, learning_slope,
+    memory_contrasts, pass_hat_k, plan_shifts, shift_draws, sign_flip_p, t_power, variance_components,
 )  # fmt: skip
 
 NOTEBOOK, NONE = ("learner", "notebook"), ("learner", "none")
@@ -277,13 +277,28 @@ def test_the_plan_reaches_its_power_and_one_shift_fewer_does_not():
     assert plan_shifts(pilot, NOTEBOOK, NONE, 0.1, cases_per_shift=1).shifts > plan.shifts
 
 
-def test_a_pilot_that_cannot_plan_is_refused():
-    with pytest.raises(ValueError, match="do not vary"):
-        plan_shifts(pair_table([[1], [1]]), NOTEBOOK, NONE, 0.1)
-    with pytest.raises(ValueError, match="at least 2 shifts; the pilot has 1"):
-        plan_shifts(pair_table([[1, 0]]), NOTEBOOK, NONE, 0.1)
+def test_a_pilot_that_cannot_plan_says_why():
+    assert str(plan_shifts(pair_table([[1], [1]]), NOTEBOOK, NONE, 0.1)).endswith("no plan (the pilot's differences do not vary)")
+    assert "the pilot has 1 shifts" in plan_shifts(pair_table([[1, 0]]), NOTEBOOK, NONE, 0.1).note
+    assert "a million" in plan_shifts(pair_table([[1], [0]]), NOTEBOOK, NONE, 1e-6).note
     with pytest.raises(ValueError, match="difference: 0"):
         plan_shifts(pair_table([[1], [0]]), NOTEBOOK, NONE, 0)
+
+
+def test_the_cost_of_a_shift_is_what_the_pilot_paid_in_both_arms():
+    pilot = pair_table([[1, 0], [0, 0]]).assign(agent_cost=0.5, user_cost=0.25, unpriced_calls=0)
+    plan = plan_shifts(pilot, NOTEBOOK, NONE, 0.1)
+    assert (plan.cost_per_shift, plan.cost) == (3.0, 3.0 * plan.shifts)
+    pilot.loc[0, "unpriced_calls"] = 1
+    assert plan_shifts(pilot, NOTEBOOK, NONE, 0.1).cost is None
+
+
+def test_the_contrasts_of_the_memory_question():
+    names = [(found.name, found.population) for found in memory_contrasts(with_owed(make_records(num_shifts=2)))]
+    assert names == [
+        ("learner: notebook - none", "testing"), ("learner: oracle - none", "testing"),
+        ("learner: notebook - none", "lookalike"), ("learner: oracle - none", "lookalike"),
+    ]  # fmt: skip
 
 
 # --- coverage ------------------------------------------------------------------------------------------------------
