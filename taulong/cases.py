@@ -130,8 +130,8 @@ def run_case(shift: Shift, case: Case, memory: Memory, agent: str, trial: int = 
     except EmptyMessage as error:
         ending = error.ending
     except Exception as error:  # whatever broke, the case is unscored and says why
-        if orchestrator.done and orchestrator.to_role == Role.ENV:  # a goodbye with a tool call in it: tau2 refuses to
-            ending = _ending(orchestrator)  # wrap up, but the conversation is over, and graded without that call
+        if orchestrator.done and orchestrator.to_role == Role.ENV:  # the agent stopped in a message with a tool call: tau2
+            ending = _ending(orchestrator)  # refuses to wrap up, but the conversation is over, and graded without the call
         else:
             ending, failure = "infrastructure", _said(error)
     if ending == "user_error":

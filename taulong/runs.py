@@ -125,9 +125,9 @@ def execute_runs(
     units = [Unit(shift, mode, agent, trial) for agent in config.agents for mode in config.memory_modes
              for shift in shifts for trial in range(config.trials)]
     rows = {} if fresh else folder.rows()
-    done = {unit: _done(unit, rows) for unit in units}
-    rows = {unit.key(row["record"]["position"]): row for unit in units for row in done[unit]}
-    owed = [unit for unit in units if len(done[unit]) < len(unit.shift.cases)]
+    done = [_done(unit, rows) for unit in units]
+    rows = {_key(row["record"]): row for held in done for row in held}
+    owed = [(unit, held) for unit, held in zip(units, done, strict=True) if len(held) < len(unit.shift.cases)]
     planned = sum(len(unit.shift.cases) for unit in units)
     bar = tqdm(total=planned, initial=len(rows), unit="case", disable=None if progress else True)
     with bar, folder.journal() as journal:
@@ -138,11 +138,11 @@ def execute_runs(
 
         try:
             if workers == 1:
-                for unit in owed:
-                    run_unit(unit, done[unit], keep)
+                for unit, held in owed:
+                    run_unit(unit, held, keep)
             else:
                 with _process_pool(workers) as pool:
-                    futures: list[Future] = [pool.submit(run_unit, unit, done[unit]) for unit in owed]
+                    futures: list[Future] = [pool.submit(run_unit, unit, held) for unit, held in owed]
                     try:
                         for future in as_completed(futures):
                             for row in future.result():
