@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from taulong.backend import AssistantMessage, BaseAgent, MultiToolMessage, ToolCall
 from taulong.draws import Draws
-from taulong.memory import Memory, fix_note
+from taulong.memory import CONVERSATION, Memory, fix_note
 
 TRANSFER_NOTICE = "YOU ARE BEING TRANSFERRED TO A HUMAN AGENT. PLEASE HOLD ON."
 
@@ -84,14 +84,15 @@ class ScriptedAgent(BaseAgent):
         domain_policy: as for every tau2 agent (unused).
         memory: the notebook at the start of the case.
         traits: what sets it apart.
-        draws: its stream of draws for the case.
+        case: what its draws are keyed by (split, seed, position, trial): the same in every memory mode, and one stream
+            for each thing it draws, so that arms on matched seeds guess alike.
     """
 
-    def __init__(self, tools: list, domain_policy: str, memory: Memory, traits: Traits, draws: Draws):
+    def __init__(self, tools: list, domain_policy: str, memory: Memory, traits: Traits, case: tuple):
         super().__init__(tools=tools, domain_policy=domain_policy)
         self.memory = memory if traits.uses_notebook else Memory("none", None, False, 0)
         self.traits = traits
-        self.draws = draws
+        self._guesses, self._slips = Draws("guess", *case), Draws("forgetting", *case)
         self._calls = 0
 
     def get_init_state(self, message_history: list | None = None) -> Turns:
@@ -106,7 +107,7 @@ class ScriptedAgent(BaseAgent):
         return state.send("\n".join(each.content or "" for each in messages)), state
 
     def set_seed(self, seed: int) -> None:
-        """Do nothing: the draws are given when the agent is made."""
+        """Do nothing: the draws are keyed by the case."""
 
     def _dialogue(self) -> Turns:
         complaint = yield None
@@ -121,7 +122,7 @@ class ScriptedAgent(BaseAgent):
             if diagnosed is None and self.traits.transfers_when_masked:
                 yield self._call("transfer_to_human_agents", summary="The phone shows no status; MMS cannot be sent.")
                 yield self._say(TRANSFER_NOTICE)
-        remedy = diagnosed or noted or self.draws.choice(REMEDIES)
+        remedy = diagnosed or noted or self._guesses.choice(REMEDIES)
         report = yield self._say(f"{remedy.request} {VERIFICATION}")
         if self.traits.meddles:
             others = [line_id for line_id in account["line_ids"] if line_id != self._line_id]
@@ -144,26 +145,33 @@ class ScriptedAgent(BaseAgent):
         return device["model"]
 
     def _noted_remedy(self, phone_model: str) -> Remedy | None:
-        """Return the remedy noted for a phone model; an agent that does not diagnose takes any note for its own."""
-        lines = (self.memory.text or "").splitlines()
-        if self.traits.diagnoses:
-            lines = [line for line in lines if f" {phone_model}:" in line]
-        noted = next((remedy for line in lines for remedy in REMEDIES if remedy.tool in line), None)
-        return self._misremembered(noted) if noted else None
+        """Return the remedy that the memory has for a phone model.
+
+        A note is a line that names a corrective tool; an earlier conversation shows the evidence itself. An agent that does
+        not diagnose takes anything noted for its own.
+        """
+        text = self.memory.text or ""
+        pieces = text.split(CONVERSATION) if CONVERSATION in text else text.splitlines()
+        for piece in pieces:
+            if phone_model in piece or not self.traits.diagnoses:
+                for remedy in REMEDIES:
+                    if remedy.sign.search(piece) or (piece.startswith("MMS fails on ") and remedy.tool in piece):
+                        return self._misremembered(remedy)
+        return None
 
     def _take_note(self, phone_model: str, diagnosed: Remedy) -> Turns:
         """Add the diagnosed fix to the notebook, unless it is there or does not fit."""
         note = fix_note(phone_model, self._misremembered(diagnosed).cause)
         lines = (self.memory.text or "").splitlines()
-        if not any(f" {phone_model}:" in line for line in lines):
+        if not any(phone_model in line for line in lines):
             text = "\n".join([*lines, note])
             if len(text) <= self.memory.cap:
                 yield self._call("write_notebook", text=text)
 
     def _misremembered(self, remedy: Remedy) -> Remedy:
-        if not self.draws.chance(self.traits.forgetful):
+        if not self._slips.chance(self.traits.forgetful):
             return remedy
-        return self.draws.choice([other for other in REMEDIES if other is not remedy])
+        return self._slips.choice([other for other in REMEDIES if other is not remedy])
 
     def _say(self, text: str) -> AssistantMessage:
         return AssistantMessage(role="assistant", content=text)

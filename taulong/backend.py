@@ -36,6 +36,7 @@ def _require_tau2() -> None:
 
 _require_tau2()
 
+import litellm  # noqa: E402
 from loguru import logger  # noqa: E402
 
 logger.disable("tau2")  # before tau2 is imported: it logs to stderr then, and at every step after
@@ -59,13 +60,14 @@ from tau2.domains.telecom.user_data_model import TelecomUserDB  # noqa: E402
 from tau2.domains.telecom.user_tools import TelecomUserTools  # noqa: E402
 from tau2.domains.telecom.utils import TELECOM_DB_PATH, TELECOM_USER_DB_PATH, get_today  # noqa: E402
 from tau2.environment.environment import Environment  # noqa: E402
-from tau2.environment.tool import Tool, as_tool  # noqa: E402
+from tau2.environment.tool import as_tool  # noqa: E402
 from tau2.environment.toolkit import ToolType, is_tool  # noqa: E402
 from tau2.evaluator.evaluator import EvaluationType, evaluate_simulation  # noqa: E402
 from tau2.evaluator.evaluator_env import EnvironmentEvaluator  # noqa: E402
 from tau2.orchestrator.orchestrator import Orchestrator, Role  # noqa: E402
 from tau2.registry import registry  # noqa: E402
 from tau2.user.user_simulator import UserSimulator  # noqa: E402
+from tau2.utils import llm_utils as _llm_utils  # noqa: E402
 from tau2.utils.utils import DATA_DIR  # noqa: E402
 
 try:  # the wheel
@@ -76,15 +78,19 @@ except ImportError:  # upstream 1.0
     from tau2.user.user_simulator_base import OUT_OF_SCOPE, STOP, TRANSFER  # noqa: E402
     from tau2.user.user_simulator_base import HalfDuplexUser as BaseUser  # noqa: E402
 
+litellm.suppress_debug_info = True  # else it prints an advertisement with every failed call
+litellm.client_session = None  # upstream's holds ten connections, however many threads there are
+completion = litellm.completion
+
 __all__ = [
     "OUT_OF_SCOPE", "STOP", "TRANSFER", "Action", "AssistantMessage", "BackendError", "BaseAgent", "BaseUser", "DATA_DIR",
     "EnvAssertion", "EnvFunctionCall", "Environment", "EvaluationType", "Installation", "LLMAgent", "Message",
     "MultiToolMessage", "Orchestrator", "RewardInfo", "RewardType", "Role", "SimulationRun", "Task", "TelecomDB",
     "TelecomEnvironment", "TelecomTools", "TelecomUserDB", "TelecomUserTools", "TerminationReason", "ToolCall", "ToolMessage",
-    "ToolType", "UserMessage", "UserSimulator", "database_contents", "domain_tasks", "evaluate_simulation", "get_today",
-    "installation", "is_tool", "load_tasks", "new_database", "new_environment", "new_user_database", "official_reward",
-    "policy", "registry", "telecom_splits", "telecom_tasks", "tool_names",
-    "tool_schema",
+    "ToolType", "UserMessage", "UserSimulator", "completion", "database_contents", "domain_tasks", "environment_maker",
+    "evaluate_simulation", "get_today", "installation", "is_tool", "load_tasks", "new_database", "new_environment",
+    "new_user_database", "official_reward", "policy", "reached_reward", "registry", "route_completions", "simulation_reward",
+    "telecom_splits", "telecom_tasks", "tool_names", "tool_schema",
 ]
 
 POLICY_TYPES = ("manual", "workflow")
@@ -129,6 +135,15 @@ def data_digest(domain: str = "telecom") -> str:
         if path.name in kept or path.suffix == ".md":
             digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
+
+
+def route_completions(complete: Callable) -> None:
+    """Have every model call of tau2's agent and customer made by ``complete``, in place of LiteLLM's ``completion``.
+
+    tau2 has no other place for what both of its releases leave out: retries that outlast a rate limit, the tokens of
+    answers that cannot be used, errors without keys.
+    """
+    _llm_utils.completion = complete
 
 
 # --- tasks ----------------------------------------------------------------------------------------------------------
@@ -190,9 +205,9 @@ def new_database(contents: dict | None = None) -> TelecomDB:
     return TelecomDB.model_validate(database_contents() if contents is None else contents)
 
 
-def new_user_database() -> TelecomUserDB:
-    """Return a fresh copy of the shipped user (phone) database."""
-    return TelecomUserDB.model_validate(_user_database_contents())
+def new_user_database(contents: dict | None = None) -> TelecomUserDB:
+    """Return a fresh user (phone) database: the shipped one, or one with the given plain contents."""
+    return TelecomUserDB.model_validate(_user_database_contents() if contents is None else contents)
 
 
 @cache
@@ -209,16 +224,23 @@ def new_environment(
     solo_mode: bool = False,
     policy_type: str = "manual",
     database: TelecomDB | None = None,
+    user_database: TelecomUserDB | None = None,
 ) -> TelecomEnvironment:
     """Return a fresh telecom environment, equal to tau2's ``get_environment`` but without parsing its files again."""
     domain, text = policy(policy_type, solo_mode)
     environment = TelecomEnvironment(
-        domain, text, TelecomTools(database or new_database()), TelecomUserTools(new_user_database())
+        domain, text, TelecomTools(database or new_database()), TelecomUserTools(user_database or new_user_database())
     )
     environment.solo_mode = solo_mode  # set_solo_mode would rebuild every tool model to check for overlapping names
     return environment
 
 
+def environment_maker(policy_type: str = "manual") -> Callable[..., TelecomEnvironment]:
+    """Return ``new_environment`` with this policy, as an environment constructor."""
+    return partial(new_environment, policy_type=policy_type)
+
+
+@cache
 def tool_names(toolkit: type) -> frozenset[str]:
     """Return the names of the tools that a tau2 toolkit class defines (inherited ones not counted)."""
     return frozenset(name for name, member in vars(toolkit).items() if hasattr(member, "__tool__"))
@@ -243,7 +265,61 @@ def official_reward(
     Raises ValueError (from tau2) when a replayed tool call answers otherwise than recorded.
     """
     if environment_constructor is new_environment:
-        environment_constructor = partial(new_environment, policy_type=policy_type)
+        environment_constructor = environment_maker(policy_type)
     return EnvironmentEvaluator.calculate_reward(
         environment_constructor=environment_constructor, task=task, full_trajectory=messages, solo_mode=solo_mode
     )
+
+
+def simulation_reward(simulation: SimulationRun, task: Task, solo_mode: bool, domain: str = "telecom") -> RewardInfo:
+    """Return what tau2's ``evaluate_simulation`` says of a finished run, every component of the task's basis included.
+
+    Raises ValueError or AssertionError (from tau2) when the run cannot be replayed.
+    """
+    return evaluate_simulation(
+        simulation=simulation, task=task, evaluation_type=EvaluationType.ALL, solo_mode=solo_mode, domain=domain
+    )
+
+
+class _StockGold:
+    """tau2's gold environment after its gold actions: only its database hashes are left of it."""
+
+    def __init__(self, agent_hash: str, user_hash: str):
+        self.get_db_hash, self.get_user_db_hash = lambda: agent_hash, lambda: user_hash
+
+    def set_state(self, *args, **kwargs):
+        """Do nothing: the state has been reached."""
+
+    make_tool_call = set_state
+
+
+_REACHED = "taulong-reached"
+_reached: dict = {}
+
+
+def _hand_out(solo_mode: bool | None = None, **_):
+    # evaluate_simulation asks for the run's environment with solo_mode, and for the gold environment without
+    return _reached["gold" if solo_mode is None else "run"]
+
+
+def reached_reward(
+    task: Task, messages: list[Message], environment: TelecomEnvironment, gold_hashes: tuple[str, str]
+) -> RewardInfo:
+    """Return what tau2's ``evaluate_simulation`` says of a finished run whose final state is at hand.
+
+    The evaluator is tau2's own; what is saved are its two replays. It is given an environment that already is in the
+    run's final state (which it may use up), and the hashes of its gold environment, which are the same for every run of
+    a task.
+
+    Args:
+        task: the task.
+        messages: the whole trajectory, for the components that read it.
+        environment: in the state after the trajectory.
+        gold_hashes: hashes of the agent and user database of tau2's (unsynced) gold environment.
+    """
+    if _REACHED not in registry.get_domains():
+        registry.register_domain(_hand_out, _REACHED)
+    environment.set_state = lambda *args, **kwargs: None
+    _reached.update(run=environment, gold=_StockGold(*gold_hashes))
+    simulation = SimulationRun.model_construct(messages=messages, termination_reason=TerminationReason.USER_STOP)
+    return simulation_reward(simulation, task, solo_mode=False, domain=_REACHED)

@@ -102,8 +102,8 @@ def _changed_tables(first: dict, second: dict):
 def _differing(old: dict, new: dict):
     old, new = _flat(old), _flat(new)
     for name in old.keys() | new.keys():
-        values = canonical(old.get(name, ABSENT)), canonical(new.get(name, ABSENT))
-        if values[0] != values[1]:
+        values = old.get(name, ABSENT), new.get(name, ABSENT)
+        if values[0] != values[1] and (values := tuple(map(canonical, values)))[0] != values[1]:
             yield name, values
 
 

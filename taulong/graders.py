@@ -9,12 +9,11 @@ the recorded ones is void: nothing about it is evaluated, and the number of diff
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 from taulong import backend
 from taulong.backend import AssistantMessage, Environment, Message, RewardInfo, RewardType, Task, ToolCall, ToolMessage, UserMessage
-from taulong.delta import Delta, Field, compare, observe
+from taulong.delta import Delta, Field, compare, known_bills, observe
 from taulong.policy import Caller, Judgement, Rule, Write, caller_of, conduct, judge
 from taulong.reference import Hashes, Reference, build_reference, hashes, start
 
@@ -231,9 +230,9 @@ def replay(
     messages = trim(messages)
     environment = start(task, environment_constructor, solo_mode)
     caller = caller_of(environment.user_tools.db.model_dump(), task)
-    state = environment.tools.db.model_dump()
-    known = frozenset(bill["bill_id"] for bill in state["bills"])
     steps, error = [], None
+    state = environment.tools.db.model_dump()
+    known = known_bills(state)
     if solo_mode and any(isinstance(message, UserMessage) for message in messages):
         error = "a solo run has no user messages, this one has"
     try:
@@ -378,7 +377,7 @@ def grade(
         reference: the task's reference in that environment class, from :func:`build_reference`; built if not given.
     """
     if environment_constructor is backend.new_environment:
-        environment_constructor = partial(backend.new_environment, policy_type=policy_type)
+        environment_constructor = backend.environment_maker(policy_type)
     reference = reference or build_reference(task, environment_constructor)
     messages = trim(messages)
     run = replay(task, messages, environment_constructor, solo_mode)

@@ -95,7 +95,9 @@ def find_notebook(name: str | os.PathLike) -> Path:
     for path in (Path(name), NOTEBOOKS / name, NOTEBOOKS / f"{name}.ipynb"):
         if path.is_file():
             return path.resolve()
-    raise NotebookError(f"no notebook {str(name)!r}; {near(str(name), sorted(p.stem for p in NOTEBOOKS.glob('*.ipynb')))}")
+    raise NotebookError(
+        f"no notebook {str(name)!r}; {near(str(name), sorted(p.stem for p in NOTEBOOKS.glob('*.ipynb')))}"
+    )
 
 
 def read_defaults(path: Path) -> dict[str, Any]:
@@ -112,13 +114,22 @@ def read_defaults(path: Path) -> dict[str, Any]:
     except (UnicodeDecodeError, ValueError, nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
         raise NotebookError(f"{path.name}: not a notebook: {error}") from error
     cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
-    if len(cells) != 1:
-        raise NotebookError(f"{path.name}: {len(cells)} cells are tagged 'parameters'; exactly one must be")
+    if len(cells) != 1 or cells[0].cell_type != "code":
+        raise NotebookError(
+            f"{path.name}: {len(cells)} cells are tagged 'parameters'; it must be exactly one code cell"
+        )
+    try:
+        statements = ast.parse(cells[0].source).body
+    except SyntaxError as error:
+        raise NotebookError(f"{path.name}: parameters cell, line {error.lineno}: {error.msg}") from error
     defaults = {}
-    for statement in ast.parse(cells[0].source).body:
+    for statement in statements:
         where = f"{path.name}: parameters cell, line {statement.lineno}"
         match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AnnAssign(target=ast.Name(id=name), value=value):
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=value)
+            ):
                 pass
             case _:
                 raise NotebookError(f"{where}: only 'name = literal' is accepted")
@@ -143,7 +154,7 @@ def parse_parameter(text: str, default: Any) -> Any:
             return read(text)
         except (ValueError, SyntaxError):
             continue
-    return {"True": True, "False": False}.get(text.capitalize(), text)
+    return text
 
 
 def check_parameters(parameters: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
@@ -211,6 +222,9 @@ def run_notebook(
         failure = _execute(path, draft, parameters, timeout)
         notebook = _clean(draft)
     failure = failure or _incomplete(notebook)
+    warnings = "".join(printed(cell, "stderr") for cell in notebook.cells if cell.cell_type == "code")
+    if not failure and warnings and output == path:
+        failure = f"a notebook that is committed must write nothing to stderr: {warnings.splitlines()[0]}"
     text = _text(notebook)
     if failure:
         atomic_write(evidence, text)
@@ -244,7 +258,9 @@ def _execute(path: Path, draft: Path, parameters: dict[str, Any], timeout: float
         def kernel_spec(self) -> KernelSpec:
             package = str(Path(taulong.__file__).parents[1])
             search = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
-            return KernelSpec(**get_kernel_dict(), env={"PYTHONPATH": search})
+            # the warning left out tells of loopback connections, on the terminal and at every start
+            quiet = ["--IPKernelApp.log_level=ERROR"]
+            return KernelSpec(**get_kernel_dict(quiet), env={"PYTHONPATH": search})
 
     try:
         papermill.execute_notebook(
@@ -289,7 +305,11 @@ def _clean(path: Path):
 
 def _incomplete(notebook) -> str | None:
     """Return what shows that a run without an exception did not come to its end, or None."""
-    cells = [(index, cell) for index, cell in enumerate(notebook.cells, 1) if cell.cell_type == "code" and cell.source.strip()]
+    cells = [
+        (index, cell)
+        for index, cell in enumerate(notebook.cells, 1)
+        if cell.cell_type == "code" and cell.source.strip()
+    ]
     for count, (index, cell) in enumerate(cells, 1):
         for out in cell.outputs:
             if out.output_type == "error":
@@ -323,7 +343,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-p", "--parameter", metavar="KEY=VALUE", action="append", default=[], help="may be repeated")
     parser.add_argument("-o", "--output", metavar="PATH", help="the executed copy (default: outputs/NAME.ipynb)")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="limit for one cell (default: none)")
-    parser.add_argument("--commit", action="store_true", help="run at the defaults and store the result in the notebook")
+    parser.add_argument(
+        "--commit", action="store_true", help="run at the defaults and store the result in the notebook"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -129,7 +129,7 @@ def _other_payment_waits(write: Write, caller: Caller) -> bool:
 # names no other way to tell which line a request is about, so it is read as the scope of every write on a line.
 RULES = (
     Rule("caller_line", "forbids",
-         "- Apply the refueled data to the line associated with the phone number the user provided.", LINE_WRITES,
+         "Apply the refueled data to the line associated with the phone number the user provided.", LINE_WRITES,
          lambda write, caller: write.line.get("phone_number") == caller.phone_number),
     Rule("caller_account", "forbids", "You must first identify the customer.", WRITES,
          lambda write, caller: write.arguments.get("customer_id") == write.customer_of(caller).get("customer_id")),
@@ -147,7 +147,7 @@ RULES = (
          "You should always check that the bill is overdue before sending a payment request.", ("send_payment_request",),
          lambda write, caller: write.bill.get("status") == "Overdue"),
     Rule("payment_single", "forbids",
-         "- A user can only have one bill in the AWAITING PAYMENT status at a time.", ("send_payment_request",),
+         "A user can only have one bill in the AWAITING PAYMENT status at a time.", ("send_payment_request",),
          lambda write, caller: not _other_payment_waits(write, caller)),
     Rule("payment_permission", "forbids",
          "You can only do so if the ticket specifies that the user has given you the permission to make payments!",

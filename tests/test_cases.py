@@ -21,8 +21,8 @@ from taulong.shifts import generate_shifts
 
 COLUMNS = (
     "shift_id case_id split seed trial position population cause recurring_cause teaching_seen memory_mode agent user official_reward "
-    "strict_stock strict_synced record_gate field_gate policy_check scope_gate gated_reward transferred ending utterances steps "
-    "tool_errors commitment fix_in_notebook notebook_length_before notebook_length_after notebook_writes notebook_refusals "
+    "strict_stock strict_synced record_gate field_gate policy_check scope_gate gated_reward transferred ending ended_on_consent "
+    "utterances steps tool_errors ownership_errors commitment fix_in_notebook notebook_length_before notebook_length_after notebook_writes notebook_refusals "
     "agent_tokens user_tokens agent_cost user_cost unpriced_calls outcome reason taulong_version grader_version tau2_distribution "
     "tau2_version tau2_data").split()
 

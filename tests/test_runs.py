@@ -284,7 +284,7 @@ def test_a_bad_configuration_is_refused_before_anything_runs(fields, message):
 
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5])
-def test_a_number_of_workers_that_is_none_is_refused(config, tmp_path, workers):
+def test_a_bad_number_of_workers_is_refused(config, tmp_path, workers):
     with pytest.raises(ConfigError, match="workers"):
         execute_runs(config, tmp_path / "run", workers=workers)
     assert not (tmp_path / "run").exists()

@@ -1,0 +1,528 @@
+"""The figures of the memory question: for each a function that makes a tidy table, and one that only draws it.
+
+A table says everything its figure says, the caption included, so that a figure can be drawn again from its CSV. Memory
+modes and agents keep their order, colour and marker in every figure (Okabe and Ito's colours; none is grey, oracle
+black and dashed).
+"""
+
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from taulong.errors import ConfigError
+from taulong.metrics import AGENTS, MODES, require_complete, scores, solved
+from taulong.statistics import contrast, matched, shift_draws
+
+STYLE = {
+    "axes.spines.right": False, "axes.spines.top": False, "axes.linewidth": 0.6, "axes.titlesize": 8,
+    "axes.labelsize": 8, "axes.facecolor": "white", "figure.facecolor": "white", "savefig.facecolor": "white",
+    "figure.dpi": 110, "savefig.dpi": 300, "font.family": "DejaVu Sans", "font.size": 7.5, "legend.fontsize": 7,
+    "legend.frameon": False, "lines.linewidth": 1.4, "lines.markersize": 4, "xtick.labelsize": 7,
+    "ytick.labelsize": 7, "pdf.fonttype": 42,
+}  # fmt: skip
+MODE_STYLE = {
+    "none": {"color": "#8c8c8c", "marker": "o", "linestyle": "-"},
+    "notebook": {"color": "#0072b2", "marker": "s", "linestyle": "-"},
+    "oracle": {"color": "#000000", "marker": "D", "linestyle": "--", "markersize": 6.5, "mfc": "none"},
+    "placebo": {"color": "#e69f00", "marker": "v", "linestyle": "-"},
+    "transcript": {"color": "#009e73", "marker": "^", "linestyle": "-"},
+    "frozen": {"color": "#cc79a7", "marker": "P", "linestyle": "-."},
+}
+AGENT_COLOURS = ("#0072b2", "#e69f00", "#d55e00", "#009e73", "#cc79a7", "#56b4e9")
+AGENT_MARKERS = ("o", "s", "^", "D", "v", "P")
+POPULATION_MARKERS = {"testing": "o", "lookalike": "s", "teaching": "^", "all": "D"}
+POPULATION_LETTERS = {"teaching": ("T", "#9ccbe8"), "testing": ("E", "#f2c27a"), "lookalike": ("L", "#d9d9d9")}
+REWARD_STYLE = {
+    "official_reward": {"label": "official", "color": "#d55e00", "marker": "o", "markersize": 6.5, "mfc": "none"},
+    "gated_reward": {"label": "gated", "color": "#0072b2", "marker": "s"},
+}
+STAGES = {
+    "written": "the agent wrote its notebook in an earlier case of the shift",
+    "kept": "and the fix is named in the text it is shown",
+    "consulted": "and it committed a corrective tool with that text in view (the record has no sign of reading itself)",
+    "applied": "and the tool it committed is the recurring fix",
+    "resolved": "and the official reward is 1",
+}
+AXES = {"teaching_seen": "teaching cases seen", "position": "position in the shift"}
+CHANCE = 1 / 4  # a guess among the four corrective tools
+SINGLE, DOUBLE = 3.4, 7.0  # widths in inches of one and two print columns
+
+
+def save_figure(figure: Figure, table: pd.DataFrame, stem: str | Path) -> list[Path]:
+    """Return the paths written: the figure as PNG (300 dpi) and dateless PDF, and its table as CSV, under one stem.
+
+    The bytes depend on the figure, the table and the version of matplotlib only.
+    """
+    stem = Path(stem)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    paths = [stem.with_name(f"{stem.name}.{ending}") for ending in ("png", "pdf", "csv")]
+    with plt.rc_context(STYLE):
+        figure.savefig(paths[0], metadata={"Software": None})
+        figure.savefig(paths[1], metadata={"CreationDate": None, "Creator": None, "Producer": None})
+    table.to_csv(paths[2], index=False, lineterminator="\n")
+    return paths
+
+
+# --- what a shift looks like ---------------------------------------------------------------------------------------
+
+
+@plt.rc_context(STYLE)
+def plot_placement(cases: pd.DataFrame) -> Figure:
+    """Return the placement of cases: a row per shift, a column per position, coloured by population.
+
+    Args:
+        cases: the table of shifts.shift_table, one row a case.
+    """
+    grid = cases.pivot(index="shift_id", columns="position", values="population")
+    causes = cases.drop_duplicates("shift_id").set_index("shift_id")["recurring_cause"].reindex(grid.index)
+    caption = (
+        f"Cases of {_count(len(grid), 'shift')} in order: T teaching, E testing (evidence masked), L lookalike (the "
+        "same complaint, another cause). Right: the recurring cause."
+    )
+    figure, panels = _panels(1, 1, 0.3 + 0.2 * len(grid), caption, cases.assign(partial=""), width=DOUBLE)
+    panel = panels[0, 0]
+    for row, shift_id in enumerate(grid.index):
+        for column, population in enumerate(grid.loc[shift_id]):
+            letter, colour = POPULATION_LETTERS[population]
+            panel.add_patch(plt.Rectangle((column + 0.53, row - 0.44), 0.94, 0.88, color=colour, linewidth=0))
+            panel.text(column + 1, row, letter, ha="center", va="center", fontsize=6.5)
+    panel.set(xlim=(0.5, grid.shape[1] + 0.5), ylim=(len(grid) - 0.5, -0.5), xlabel="position in the shift")
+    panel.set_xticks(grid.columns)
+    panel.set_yticks(range(len(grid)), grid.index)
+    right = panel.secondary_yaxis("right")
+    right.set_yticks(range(len(grid)), causes)
+    for ticks in (panel, right):
+        ticks.spines[:].set_visible(False)
+        ticks.tick_params(length=0)
+    return figure
+
+
+# --- 1: testing accuracy over a shift ------------------------------------------------------------------------------
+
+
+def curve_table(
+    table: pd.DataFrame, reward: str = "official_reward", level: float = 0.95, draws: int = 2000, seed: int = 0
+) -> pd.DataFrame:  # fmt: skip
+    """Return testing accuracy by memory mode over teaching incidents seen and over position, for every agent.
+
+    Only cases with a score in every mode of an agent enter, so that its lines speak of the same cases (``dropped``
+    counts the others). The band is a percentile bootstrap over shifts, one draw for all modes; it is missing where
+    fewer than two shifts have a case.
+
+    Columns: agent, memory_mode, reward, axis, x, value, low, high, cases, shifts, dropped, level, draws, partial.
+    """
+    rows = []
+    for agent in _agents(table):
+        modes = _modes(table[table["agent"] == agent])
+        pairs = matched(table, [(agent, mode) for mode in modes], reward, "testing")
+        kept = pairs.kept.set_axis(modes, axis=1)
+        rows += [{"agent": agent, "memory_mode": name, "reward": reward} | point
+                 for name, point in _points(kept, pairs.cases, level, draws, seed)]  # fmt: skip
+    return pd.DataFrame(rows).assign(partial=require_complete(table, allow_partial=True))
+
+
+@plt.rc_context(STYLE)
+def plot_curves(table: pd.DataFrame) -> Figure:
+    """Return the figure of curve_table: a column per agent, a row per axis, a line per memory mode, chance at 1/4."""
+    agents = _agents(table)
+    caption = (
+        f"Accuracy on testing cases ({_one(table, 'reward').replace('_', ' ')}). {_band_caption(table, "Band")} "
+        "Dotted: a guess among four tools (1/4)."
+    )
+    figure, panels = _panels(2, len(agents), 1.7, caption, table, sharey=True)
+    for (axis, label), row in zip(AXES.items(), panels):
+        for agent, panel in zip(agents, row):
+            panel.axhline(CHANCE, color="#444444", linewidth=0.8, linestyle=":")
+            for mode in _modes(table):
+                line = table[(table["agent"] == agent) & (table["axis"] == axis) & (table["memory_mode"] == mode)]
+                colour = MODE_STYLE[mode]["color"]
+                panel.plot(line["x"], line["value"], label=mode, **MODE_STYLE[mode])
+                panel.fill_between(line["x"], line["low"], line["high"], color=colour, alpha=0.13, linewidth=0)
+                if len(line) == 1:  # a band needs two points to be seen
+                    panel.vlines(line["x"], line["low"], line["high"], color=colour, alpha=0.5)
+            panel.set(xlabel=label, ylim=(-0.07, 1.07), yticks=(0, 0.25, 0.5, 0.75, 1), xmargin=0.12)
+            panel.set_xticks(sorted(table.loc[table["axis"] == axis, "x"].unique()))
+    _finish(figure, panels, agents, "testing accuracy")
+    return figure
+
+
+# --- 2: paired contrasts -------------------------------------------------------------------------------------------
+
+
+@plt.rc_context(STYLE)
+def plot_forest(table: pd.DataFrame) -> Figure:
+    """Return the forest plot of statistics.estimates_table: one row a contrast, in the order declared."""
+    caption = (
+        f"Mean paired difference, {100 * _one(table, 'level'):g} % t interval with C - 1 degrees of freedom on shift "
+        f"means; paired by case, clustered by shift; C = {_count(table['shifts'], 'shift')}. p: sign flip of shift "
+        f"means, adjusted by Holm over these {len(table)} contrasts. Hollow: fewer than 6 shifts, descriptive."
+    )
+    lost = int((table["planned"] - table["cases"]).sum())
+    partial = f"PARTIAL: {lost} of {int(table['planned'].sum())} pairs dropped" if lost else ""
+    figure, panels = _panels(1, 1, 0.35 + 0.19 * len(table), caption, table.assign(partial=partial), width=DOUBLE)
+    panel = panels[0, 0]
+    panel.axvline(0, color="#444444", linewidth=0.8)
+    texts = []
+    for at, row in enumerate(table.itertuples()):
+        if pd.isna(row.value):
+            texts.append("no number: " + textwrap.shorten(row.note, 40))
+            continue
+        shape = {"marker": POPULATION_MARKERS[row.population], "color": "#0072b2", "capsize": 0, "linestyle": ""}
+        if not pd.isna(row.low):
+            panel.plot([row.low, row.high], [at, at], color="#0072b2", linewidth=1.2)
+        panel.errorbar([row.value], [at], mfc="white" if row.descriptive else "#0072b2", **shape)
+        limits = f"[{row.low:+.2f}, {row.high:+.2f}]" if row.low < row.high else "[no variation]"
+        limits = "[no interval]" if pd.isna(row.low) else limits
+        texts.append(f"{row.value:+.2f} {limits}" + ("" if pd.isna(row.p_holm) else f"  p = {row.p_holm:.2g}"))
+    panel.set(ylim=(len(table) - 0.5, -0.5), xlabel="mean paired difference")
+    panel.set_yticks(range(len(table)), [f"{row.name}, {row.population}" for row in table.itertuples(index=False)])
+    panel.tick_params(axis="y", length=0)
+    numbers = panel.secondary_yaxis("right")
+    numbers.set_yticks(range(len(table)), texts)
+    numbers.tick_params(length=0)
+    numbers.spines["right"].set_visible(False)
+    _add_heading(figure, panel)
+    return figure
+
+
+# --- 3: memory value against the notebook's cap --------------------------------------------------------------------
+
+
+def cap_table(
+    tables: Mapping[int, pd.DataFrame], reward: str = "official_reward", level: float = 0.95, mode: str = "notebook"
+) -> pd.DataFrame:  # fmt: skip
+    """Return memory value, mode - none on testing cases, for each notebook cap and agent.
+
+    Args:
+        tables: the records of each cap (characters), complete with both modes.
+
+    Columns: agent, memory_mode, notebook_cap, value, low, high, cases, shifts, level, note, partial.
+    """
+    rows = []
+    for cap, table in sorted(tables.items()):
+        partial = require_complete(table, allow_partial=True)
+        for agent in _agents(table):
+            found = contrast(table, (agent, mode), (agent, "none"), reward, level=level)
+            rows.append({
+                "agent": agent, "memory_mode": mode, "notebook_cap": cap, "value": found.value, "low": found.low,
+                "high": found.high, "cases": found.cases, "shifts": found.shifts, "level": level, "note": found.note,
+                "partial": partial,
+            })  # fmt: skip
+    return pd.DataFrame(rows).astype({"value": float, "low": float, "high": float})
+
+
+@plt.rc_context(STYLE)
+def plot_caps(table: pd.DataFrame) -> Figure:
+    """Return the figure of cap_table: one line an agent, the caps evenly spaced."""
+    caps, agents = sorted(table["notebook_cap"].unique()), _agents(table)
+    caption = (
+        f"Memory value: accuracy on testing cases, {_one(table, 'memory_mode')} - none. {_t_caption(table, 'value')} "
+        "Agents are shifted sideways to be told apart; caps are evenly spaced."
+    )
+    figure, panels = _panels(1, 1, 2.1, caption, table)
+    panel = panels[0, 0]
+    panel.axhline(0, color="#444444", linewidth=0.8)
+    for at, agent in enumerate(agents):
+        line = table[table["agent"] == agent]
+        x = np.array([caps.index(cap) for cap in line["notebook_cap"]]) + 0.09 * (at - (len(agents) - 1) / 2)
+        style = _agent_style(agent, agents)
+        panel.plot(x, line["value"], label=agent, **style)
+        panel.vlines(x, line["low"], line["high"], color=style["color"], linewidth=0.9)
+    panel.set(xlabel="notebook cap (characters)", ylabel="memory value")
+    panel.set_xticks(range(len(caps)), [f"{cap:,}" for cap in caps])
+    _add_heading(figure, panel)
+    return figure
+
+
+# --- 4: official against gated -------------------------------------------------------------------------------------
+
+
+def reward_table(table: pd.DataFrame, level: float = 0.95, draws: int = 2000, seed: int = 0) -> pd.DataFrame:
+    """Return testing accuracy under the official and the gated reward, over the cases that have both.
+
+    Columns as in curve_table; ``dropped`` counts testing cases without an official or a gated reward.
+    """
+    rows = []
+    for agent in _agents(table):
+        for mode in _modes(table[table["agent"] == agent]):
+            both = {reward: matched(table, [(agent, mode)], reward, "testing") for reward in REWARD_STYLE}
+            kept = pd.concat([pairs.kept[0].rename(reward) for reward, pairs in both.items()], axis=1).dropna()
+            rows += [{"agent": agent, "memory_mode": mode, "reward": reward} | point
+                     for reward, point in _points(kept, both["official_reward"].cases, level, draws, seed)]  # fmt: skip
+    return pd.DataFrame(rows).assign(partial=require_complete(table, allow_partial=True))
+
+
+@plt.rc_context(STYLE)
+def plot_rewards(table: pd.DataFrame, axis: str = "position") -> Figure:
+    """Return the figure of reward_table: a column per agent, a row per memory mode, the gap shaded and labelled."""
+    table = table[table["axis"] == axis]
+    agents, modes = _agents(table), _modes(table)
+    caption = (
+        "Accuracy on testing cases under tau2's official reward and under the gated reward. "
+        f"{_band_caption(table, 'Thin bars')} "
+        "Shaded: what the official reward pays for runs the gate fails; its mean over cases is written in."
+    )
+    figure, panels = _panels(len(modes), len(agents), 1.15, caption, table, sharey=True)
+    for mode, row in zip(modes, panels):
+        for agent, panel in zip(agents, row):
+            here = table[(table["agent"] == agent) & (table["memory_mode"] == mode)]
+            lines = {reward: here[here["reward"] == reward] for reward in REWARD_STYLE}
+            for shift, (reward, style) in zip((-0.12, 0.12), REWARD_STYLE.items()):
+                line = lines[reward]
+                panel.plot(line["x"], line["value"], **style)
+                panel.vlines(line["x"] + shift, line["low"], line["high"], color=style["color"], linewidth=0.8)
+            official, gated = (lines[reward]["value"].to_numpy() for reward in REWARD_STYLE)
+            panel.fill_between(lines["gated_reward"]["x"], gated, official, color="#d55e00", alpha=0.25, linewidth=0)
+            if len(official):
+                gap = np.average(official - gated, weights=lines["official_reward"]["cases"])
+                free = 0.1 if official.mean() > 0.5 else 0.9
+                panel.text(0.97, free, f"gap {gap:.2f}", transform=panel.transAxes, ha="right", va="center",
+                           bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1})  # fmt: skip
+            panel.set(ylim=(-0.09, 1.09), yticks=(0, 0.5, 1), xticks=sorted(table["x"].unique()), xmargin=0.12)
+        row[0].set_ylabel(mode)
+    for panel in panels[-1]:
+        panel.set_xlabel(AXES[axis])
+    _finish(figure, panels, agents, None)
+    return figure
+
+
+# --- 5: where evidence is lost -------------------------------------------------------------------------------------
+
+
+def evidence_table(table: pd.DataFrame, corrective_tools: Mapping[str, str], mode: str = "notebook") -> pd.DataFrame:
+    """Return how many testing cases reach each stage from written to resolved, per agent; each stage implies the last.
+
+    Args:
+        corrective_tools: the corrective tool of every cause.
+        mode: the memory mode whose cases are followed.
+
+    The stages, from the fields of the record (``STAGES`` has the words): notebook_writes > 0 in an earlier case of the
+    shift; fix_in_notebook; a commitment; the commitment is the corrective tool of the recurring cause; official_reward
+    is 1. ``outside`` is how many cases were resolved without passing all stages: lucky guesses.
+
+    Columns: agent, memory_mode, stage, meaning, cases, total, share, outside, shifts, partial.
+    """
+    table = table[table["memory_mode"] == mode]
+    if unknown := set(table["recurring_cause"].dropna()) - set(corrective_tools):
+        given = ", ".join(corrective_tools)
+        raise ConfigError(f"corrective_tools: none for {', '.join(sorted(unknown))}; given for {given}")
+    rows = []
+    for agent in _agents(table):
+        own = table[table["agent"] == agent].sort_values(["shift_id", "position"])
+        writes = own["notebook_writes"].fillna(0).astype(float)
+        earlier = writes.groupby(own["shift_id"]).cumsum() - writes
+        own = own.assign(written=earlier > 0, resolved=solved(scores(own, "official_reward")))
+        own = own[(own["population"] == "testing") & (own["outcome"] == "scored")]
+        reached = pd.Series(True, index=own.index)
+        checks = {
+            "written": own["written"],
+            "kept": own["fix_in_notebook"].eq(True),
+            "consulted": own["commitment"].notna(),
+            "applied": own["commitment"].eq(own["recurring_cause"].map(corrective_tools)),
+            "resolved": own["resolved"],
+        }
+        counts = {stage: int((reached := reached & check).sum()) for stage, check in checks.items()}
+        for stage, count in counts.items():
+            rows.append({
+                "agent": agent, "memory_mode": mode, "stage": stage, "meaning": STAGES[stage], "cases": count,
+                "total": len(own), "share": count / len(own) if len(own) else float("nan"),
+                "outside": int((own["resolved"] & ~reached).sum()), "shifts": own["shift_id"].nunique(),
+            })  # fmt: skip
+    return pd.DataFrame(rows).assign(partial=require_complete(table, allow_partial=True))
+
+
+@plt.rc_context(STYLE)
+def plot_evidence(table: pd.DataFrame) -> Figure:
+    """Return the figure of evidence_table: a column per agent, a bar per stage, with the cases that reach it."""
+    agents = _agents(table)
+    outside = ", ".join(f"{agent} {int(table.loc[table['agent'] == agent, 'outside'].iloc[0])}" for agent in agents)
+    caption = (
+        f"Testing cases under {_one(table, 'memory_mode')} that reach each stage. "
+        + "; ".join(f"{stage}: {meaning}" for stage, meaning in STAGES.items())
+        + f". Counts, no interval; n = {_count(table['total'], 'case')} of "
+        f"{_count(table['shifts'], 'shift')} an agent. Resolved outside this chain: {outside}."
+    )
+    figure, panels = _panels(1, len(agents), 1.5, caption, table, sharey=True)
+    for agent, panel in zip(agents, panels[0]):
+        own = table[table["agent"] == agent]
+        at = [list(STAGES).index(stage) for stage in own["stage"]]
+        panel.barh(at, own["share"], color=_agent_style(agent, agents)["color"], height=0.7)
+        for y, row in zip(at, own.itertuples()):
+            panel.text(row.share + 0.03, y, f"{row.cases}", va="center")
+        panel.set(xlim=(0, 1.2), xticks=(0, 0.5, 1), ylim=(len(STAGES) - 0.5, -0.5), xlabel="share of cases")
+        panel.set_yticks(range(len(STAGES)), list(STAGES))
+    _finish(figure, panels, agents, None)
+    return figure
+
+
+# --- 6: what memory costs on lookalikes ----------------------------------------------------------------------------
+
+
+def lookalike_table(table: pd.DataFrame, reward: str = "official_reward", level: float = 0.95) -> pd.DataFrame:
+    """Return for every agent and mode the gain on testing cases and the loss on lookalikes, both against none.
+
+    Columns: agent, memory_mode, gain, gain_low, gain_high, loss, loss_low, loss_high, cases, shifts, level, note,
+    partial. ``cases`` and ``shifts`` are those of the testing contrast.
+    """
+    rows = []
+    for agent in _agents(table):
+        for mode in _modes(table[table["agent"] == agent]):
+            if mode in ("none", "frozen"):  # the frozen second pass has no lookalikes
+                continue
+            gain = contrast(table, (agent, mode), (agent, "none"), reward, "testing", level)
+            loss = contrast(table, (agent, "none"), (agent, mode), reward, "lookalike", level)
+            rows.append({
+                "agent": agent, "memory_mode": mode, "gain": gain.value, "gain_low": gain.low, "gain_high": gain.high,
+                "loss": loss.value, "loss_low": loss.low, "loss_high": loss.high, "cases": gain.cases,
+                "shifts": gain.shifts, "level": level, "note": gain.note or loss.note,
+            })  # fmt: skip
+    numbers = ["gain", "gain_low", "gain_high", "loss", "loss_low", "loss_high"]
+    frame = pd.DataFrame(rows, columns=["agent", "memory_mode", *numbers, "cases", "shifts", "level", "note"])
+    return frame.astype(dict.fromkeys(numbers, float)).assign(partial=require_complete(table, allow_partial=True))
+
+
+@plt.rc_context(STYLE)
+def plot_lookalikes(table: pd.DataFrame) -> Figure:
+    """Return the figure of lookalike_table: a column per memory mode, one point per agent, rings where points meet."""
+    agents, modes = _agents(table), _modes(table)
+    caption = (
+        "What a mode gains on testing cases against what it loses on lookalikes, both against none; best is below and "
+        f"to the right. {_t_caption(table, 'gain')} Rings around one another share a centre."
+    )
+    figure, panels = _panels(1, max(1, len(modes)), 1.9, caption, table, sharex=True, sharey=True)
+    for mode, panel in zip(modes, panels[0]):
+        panel.axhline(0, color="#444444", linewidth=0.6)
+        panel.axvline(0, color="#444444", linewidth=0.6)
+        for row in table[table["memory_mode"] == mode].itertuples():
+            style = _agent_style(row.agent, agents)
+            panel.plot([row.gain_low, row.gain_high], [row.loss, row.loss], color=style["color"], linewidth=0.9)
+            panel.plot([row.gain, row.gain], [row.loss_low, row.loss_high], color=style["color"], linewidth=0.9)
+            size = 4 + 2.5 * (len(agents) - 1 - agents.index(row.agent))
+            panel.plot(row.gain, row.loss, linestyle="", markersize=size, mfc="none", **style)
+        panel.set(title=mode, xlabel="gain on testing cases")
+        panel.set(xlim=_limits(table, "gain"), ylim=_limits(table, "loss"))
+    panels[0, 0].set_ylabel("loss on lookalikes")
+    for agent in agents:
+        panels[0, 0].plot([], [], linestyle="", mfc="none", label=agent, **_agent_style(agent, agents))
+    _add_heading(figure, panels[0, 0])
+    return figure
+
+
+# --- what the figures share ----------------------------------------------------------------------------------------
+
+
+def _points(kept: pd.DataFrame, cases: pd.DataFrame, level: float, draws: int, seed: int):
+    """Yield (column name, point) for every column of ``kept`` and value of each axis, with its shift-bootstrap band."""
+    about = cases.loc[kept.index]
+    shifts = sorted(cases["shift_id"].unique())
+    weights = shift_draws(len(shifts), draws, seed)
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    fixed = {"dropped": len(cases) - len(kept), "level": level, "draws": draws}
+    for axis in AXES:
+        for x, at in about.groupby(axis).groups.items():
+            counts = about.loc[at, "shift_id"].value_counts().reindex(shifts, fill_value=0).to_numpy()
+            drawn = weights @ counts
+            for name in kept:
+                sums = kept.loc[at, name].groupby(about.loc[at, "shift_id"]).sum()
+                sums = sums.reindex(shifts, fill_value=0).to_numpy()
+                low = high = float("nan")
+                if (counts > 0).sum() > 1:
+                    low, high = np.quantile((weights @ sums)[drawn > 0] / drawn[drawn > 0], tails)
+                yield name, {
+                    "axis": axis, "x": int(x), "value": float(sums.sum() / counts.sum()), "low": float(low),
+                    "high": float(high), "cases": int(counts.sum()), "shifts": int((counts > 0).sum()),
+                } | fixed  # fmt: skip
+
+
+def _panels(
+    rows: int, columns: int, height: float, caption: str, table: pd.DataFrame, width: float | None = None, **shared
+) -> tuple[Figure, np.ndarray]:  # fmt: skip
+    """Return a figure and its grid of axes, the caption under them and, over partial results, a title that says so."""
+    width = width or (SINGLE if columns == 1 else DOUBLE)
+    whole = " ".join(caption.split()).replace(" %", "\u00a0%").replace(" = ", "\u00a0=\u00a0")
+    text = textwrap.fill(whole, int(20 * width))
+    below = 0.125 * (text.count("\n") + 1) + 0.08
+    height = rows * height + 0.5 + below
+    figure, panels = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, layout="constrained", **shared)
+    plt.close(figure)  # a notebook shows it as the value of a cell, pyplot shall not show it again
+    figure.get_layout_engine().set(rect=(0, below / height, 1, 1 - below / height))
+    figure.text(0.08 / width, 0.04 / height, text, fontsize=6.5, va="bottom", linespacing=1.15)
+    figure.caption = text
+    partial = "; ".join(sorted({note for note in table["partial"].fillna("") if note}))
+    figure.partial = textwrap.fill(partial, int(16 * width))
+    return figure, panels
+
+
+def _finish(figure: Figure, panels: np.ndarray, agents: list[str], label: str | None) -> None:
+    for agent, panel in zip(agents, panels[0]):
+        panel.set_title(agent)
+    if label:
+        figure.supylabel(label, fontsize=8)
+    _add_heading(figure, panels[0, 0])
+
+
+def _add_heading(figure: Figure, panel) -> None:
+    """Put the legend on top, if there is one, and over it what must be said of partial results."""
+    if handles := panel.get_legend_handles_labels()[0]:
+        columns = 3 if figure.get_figwidth() < DOUBLE else 6
+        legend = figure.legend(handles=handles, loc="outside upper center", ncols=columns, title=figure.partial or None)
+        legend.get_title().set(color="#b00000", fontsize=8)
+    elif figure.partial:
+        figure.suptitle(figure.partial, color="#b00000", fontsize=8)
+
+
+def _limits(table: pd.DataFrame, what: str) -> tuple[float, float]:
+    numbers = table[[what, f"{what}_low", f"{what}_high"]].to_numpy()
+    return np.nanmin([*numbers.flat, -0.1]) - 0.1, np.nanmax([*numbers.flat, 1.0]) + 0.1
+
+
+def _agents(table: pd.DataFrame) -> list[str]:
+    present = set(table["agent"])
+    return [agent for agent in AGENTS if agent in present] + sorted(present - set(AGENTS))
+
+
+def _modes(table: pd.DataFrame) -> list[str]:
+    present = set(table["memory_mode"])
+    return [mode for mode in MODES if mode in present]
+
+
+def _agent_style(agent: str, agents: list[str]) -> dict[str, str]:
+    names = [*AGENTS, *(name for name in agents if name not in AGENTS)]
+    at = names.index(agent) % len(AGENT_COLOURS)
+    return {"color": AGENT_COLOURS[at], "marker": AGENT_MARKERS[at]}
+
+
+def _band_caption(table: pd.DataFrame, what: str) -> str:
+    totals = table[table["axis"] == table["axis"].iloc[-1]].groupby(["agent", "memory_mode", "reward"])["cases"].sum()
+    return (
+        f"{what}: {100 * _one(table, 'level'):g} % percentile bootstrap over shifts ({_one(table, 'draws')} draws "
+        "shared by all lines; too narrow below some 20 shifts, none where shifts do not differ or there is one), at "
+        f"most {_count(table['shifts'].max(), 'shift')} a point, n = {_count(totals, 'case')} a line, "
+        f"{_count(table['dropped'], 'case')} dropped."
+    )
+
+
+def _t_caption(table: pd.DataFrame, value: str) -> str:
+    lost = [f"{row.agent}, {row.memory_mode} ({row.note})" for row in table[table[value].isna()].itertuples()]
+    return (
+        f"Bars: {100 * _one(table, 'level'):g} % t interval with C - 1 degrees of freedom, paired by case, clustered "
+        f"by shift; C = {_count(table['shifts'], 'shift')}, n = {_count(table['cases'], 'testing case')}."
+        + (f" Not drawn: {'; '.join(lost)}." if lost else "")
+    )
+
+
+def _one(table: pd.DataFrame, column: str):
+    """Return the only value of a column; a figure speaks of one level, one reward, one mode."""
+    (value,) = table[column].unique()
+    return value
+
+
+def _count(values, noun: str) -> str:
+    """Return how many, as "1 shift", "12 shifts" or "6 to 8 shifts"."""
+    low, high = int(np.min(values)), int(np.max(values))
+    return f"{low} {noun}" + ("" if low == 1 else "s") if low == high else f"{low} to {high} {noun}s"

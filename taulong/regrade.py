@@ -1,0 +1,206 @@
+"""``taulong regrade``: every verdict on finished tau2 runs, one row a run.
+
+The official reward is recomputed with tau2's ``evaluate_simulation``; mode and policy come from the file. A run that
+cannot be graded keeps its row, with ``not_evaluated`` and the reason, and the others are graded all the same.
+"""
+
+import argparse
+import json
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+from tqdm import tqdm
+
+COLUMNS = (
+    "file", "simulation_id", "task_id", "trial", "domain", "solo_mode", "ending", "official_reward", "recorded_reward",
+    "strict_stock", "strict_synced", "record_gate", "field_gate", "policy_check", "scope_gate", "gated_reward", "fields",
+    "calls", "rules", "excused", "reading", "components", "replay_mismatches", "reason",
+)
+OUT_OF_SCOPE_RULES = {"caller_line", "caller_account", None}
+"""Scope gate findings under these rules touch what nobody asked for; any other rule forbids the write itself."""
+
+
+def regrade(paths: Iterable, progress: bool = False) -> pd.DataFrame:
+    """Return one row a run of the given tau2 result files, with the columns of ``COLUMNS``.
+
+    ``fields`` are the agent-database fields outside the reference's footprint, ``calls`` the message indices of their
+    last writers, ``rules`` the policy rules that were broken, ``excused`` the fields the scope gate excuses, ``reading``
+    is ``out_of_scope``, ``forbidden`` or ``licensed`` where fields differ, ``reason`` says why something was not
+    evaluated. A file that cannot be read is one row.
+    """
+    from taulong.results import ResultFileError, read_results
+
+    rows = []
+    for path in tqdm(list(paths), desc="regrade", unit="file", disable=not progress):
+        try:
+            file = read_results(path)
+        except ResultFileError as error:
+            rows.append(_empty(Path(path).name, reason=str(error)))
+            continue
+        references: dict = {}
+        rows += [_row(file, run, references) for run in file.runs]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _empty(file: str, **known) -> dict:
+    from taulong.graders import GRADERS
+
+    return dict.fromkeys(COLUMNS) | {"file": file} | dict.fromkeys(GRADERS, "not_evaluated") | known
+
+
+def _row(file, run: dict, references: dict) -> dict:
+    from taulong.backend import environment_maker, simulation_reward
+    from taulong.graders import components, excused, grade_run, replay
+    from taulong.reference import build_reference
+    from taulong.results import ResultFileError
+
+    run = run if isinstance(run, dict) else {"damage": f"a run is {type(run).__name__}, not an object"}
+    row = _empty(file.name, simulation_id=run.get("id"), task_id=run.get("task_id"), trial=run.get("trial"),
+                 domain=file.domain, solo_mode=file.solo_mode, ending=run.get("termination_reason"),
+                 recorded_reward=(run.get("reward_info") or {}).get("reward"))
+    try:
+        simulation = file.simulation(run)
+        task = file.task(simulation.task_id)
+    except ResultFileError as error:
+        return row | {"reason": str(error)}
+    constructor = environment_maker(file.policy_type)
+    if task.id not in references:
+        references[task.id] = build_reference(task, constructor)
+    reference = references[task.id]
+    replayed = replay(task, simulation.messages, constructor, file.solo_mode)
+    verdicts = grade_run(replayed, reference)
+    reasons = {verdict.reason for verdict in verdicts.values() if verdict.status == "not_evaluated"}
+    official = None
+    if not replayed.void:
+        try:
+            official = simulation_reward(simulation, task, file.solo_mode, file.domain)
+        except (ValueError, AssertionError) as refused:
+            reasons.add(f"tau2's evaluator refuses the run: {str(refused).splitlines()[0]}")
+    scope, policy = verdicts["scope_gate"], verdicts["policy_check"]
+    passed = excused(replayed, reference) if scope.status != "not_evaluated" else ()
+    reward = official and official.reward
+    rules = [finding.rule for finding in (*scope.findings, *policy.findings) if finding.rule]
+    return row | {name: verdict.status for name, verdict in verdicts.items()} | {
+        "official_reward": reward,
+        "gated_reward": None if reward is None or scope.status == "not_evaluated" else reward * (scope.status == "pass"),
+        "fields": ";".join(finding.path for finding in verdicts["field_gate"].findings),
+        "calls": ";".join(str(finding.call) for finding in verdicts["field_gate"].findings),
+        "rules": ";".join(dict.fromkeys(rules)),
+        "excused": ";".join(map(str, passed)),
+        "reading": _reading(scope, passed),
+        "components": "; ".join(map(str, components(official, task, reference))) if official else None,
+        "replay_mismatches": replayed.mismatches,
+        "reason": "; ".join(sorted(reasons)) or None,
+    }
+
+
+def _reading(scope, passed: Sequence) -> str:
+    """Name what the scope gate found, in the words of a hand reading of the policy."""
+    if scope.status == "not_evaluated":
+        return ""
+    if scope.findings:
+        rules = {finding.rule for finding in scope.findings}
+        return "out_of_scope" if rules & OUT_OF_SCOPE_RULES else "forbidden"
+    return "licensed" if passed else ""
+
+
+def summary(table: pd.DataFrame) -> dict[str, int]:
+    """Return the counts of a regraded table that a reader asks for first."""
+    perfect = table[table["official_reward"] == 1.0]
+    failed = perfect[perfect["scope_gate"] == "fail"]
+    return {
+        "rows": len(table),
+        "graded": int((table["scope_gate"] != "not_evaluated").sum()),
+        "void": int((table["replay_mismatches"] > 0).sum()),
+        "official_as_recorded": int((table["official_reward"] == table["recorded_reward"]).sum()),
+        "reward_1": len(perfect),
+        "field_gate_fails": int((perfect["field_gate"] == "fail").sum()),
+        "scope_gate_fails": len(failed),
+        "out_of_scope": int((failed["reading"] == "out_of_scope").sum()),
+        "forbidden": int((failed["reading"] == "forbidden").sum()),
+        "excused": int((perfect["reading"] == "licensed").sum()),
+    }
+
+
+def summary_line(counts: dict[str, int]) -> str:
+    """Return the summary as two sentences."""
+    return (
+        "reward 1.0: {reward_1}; of these scope gate fails: {scope_gate_fails} (out of scope {out_of_scope}, forbidden "
+        "{forbidden}); excused by policy: {excused}\nrows: {rows}; graded: {graded}; void: {void}; official reward as "
+        "recorded: {official_as_recorded}"
+    ).format(**counts)
+
+
+def conversation(path, simulation_id: str, width: int = 110) -> str:
+    """Return one run as text, a message a paragraph, with the calls that the graders object to marked.
+
+    Raises:
+        ResultFileError: the file cannot be read, has no such run, or the run is damaged.
+    """
+    from taulong.backend import environment_maker
+    from taulong.graders import grade_run, replay
+    from taulong.reference import build_reference
+    from taulong.results import ResultFileError, read_results
+
+    file = read_results(path)
+    run = next((run for run in file.runs if run.get("id") == simulation_id), None)
+    if run is None:
+        raise ResultFileError(f"{file.name} has no run {simulation_id!r}; it has {len(file.runs)} others")
+    simulation = file.simulation(run)
+    task, constructor = file.task(simulation.task_id), environment_maker(file.policy_type)
+    replayed = replay(task, simulation.messages, constructor, file.solo_mode)
+    verdicts = grade_run(replayed, build_reference(task, constructor))
+    marked = [finding for name in ("scope_gate", "policy_check") for finding in verdicts[name].findings]
+    return render(simulation.messages, marked, width)
+
+
+def render(messages: Sequence, findings: Sequence, width: int = 110) -> str:
+    """Return messages as text; under each message that findings name, what was found there."""
+    lines = []
+    for index, message in enumerate(messages):
+        speaker = {"assistant": "agent", "tool": "answer"}.get(message.role, message.role)
+        said = [message.content] if message.content else []
+        said += [f"{call.name}({', '.join(f'{key}={value!r}' for key, value in call.arguments.items())})"
+                 for call in getattr(message, "tool_calls", None) or ()]
+        for text in said:
+            shown = textwrap.shorten(text, 4 * width) if message.role == "tool" else text
+            lines += textwrap.wrap(shown, width, initial_indent=f"[{index}] {speaker}: ", subsequent_indent="    ")
+        for finding in findings:
+            if finding.call == index:
+                change = f"{finding.path} {finding.old} -> {finding.new}" if finding.path else "the message"
+                rule = f"; rule {finding.rule}: {finding.sentence!r}" if finding.rule else "; no rule permits it"
+                lines += textwrap.wrap(f">>> {finding.grader} fails here: {change}{rule}", width, subsequent_indent="    ")
+    return "\n".join(lines)
+
+
+# --- command line ---------------------------------------------------------------------------------------------------
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``taulong regrade``."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="tau2 result file, or the folder of a run")
+    parser.add_argument("--format", choices=("table", "csv", "json"), default="table", help="default: table")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the table on stdout (the summary goes to stderr unless the format is ``table``).
+
+    Returns:
+        0, or 1 if some run could not be graded; it is in the table, with its reason.
+    """
+    table = regrade(args.files, progress=sys.stderr.isatty())
+    if args.format == "csv":
+        table.to_csv(sys.stdout, index=False, lineterminator="\n")
+    elif args.format == "json":
+        rows = table.astype(object).where(table.notna(), None).to_dict("records")
+        print(json.dumps(rows, indent=1, allow_nan=False))
+    else:
+        shown = ["file", "task_id", "official_reward", "recorded_reward", "field_gate", "policy_check", "scope_gate",
+                 "fields", "rules", "replay_mismatches", "reason"]
+        print(table[shown].fillna("").to_string(index=False, max_colwidth=60))
+    counts = summary(table)
+    print(summary_line(counts), file=sys.stdout if args.format == "table" else sys.stderr)
+    return 0 if counts["graded"] == counts["rows"] else 1

