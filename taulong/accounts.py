@@ -35,7 +35,7 @@ class Spending:
 
 
 class Account:
-    """The state of a run, case by case; as text it is one line, e.g. ``3/8 planned, 2 scored, reward 1, ...``.
+    """The state of a run, case by case; as text it is one line, e.g. ``7 of 8 planned cases scored, ...``.
 
     Args:
         planned: cases of the plan.
@@ -106,8 +106,9 @@ class Account:
 
     def __str__(self) -> str:
         failed = ", ".join(f"{count} {reason}" for reason, count in sorted(self.failures.items()) if count)
-        return (f"{self.cases}/{self.planned} planned, {self.scored} scored, reward {self.reward:g}"
-                f"{f', unscored: {failed}' if failed else ''}, {self.spending}")
+        unscored = f"{self.cases - self.scored} unscored ({failed})" if failed else "0 unscored"
+        return (f"{self.scored} of {self.planned} planned cases scored, {unscored}, {self.planned - self.cases} owed, "
+                f"reward {self.reward:g}, {self.spending}")
 
 
 def spent(row: dict) -> Spending:

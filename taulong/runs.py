@@ -498,7 +498,7 @@ def _manifest(config: RunConfig) -> dict:
     return {
         "format": FORMAT, "shifts": Path(config.shifts).name, "shifts_digest": shifts["digest"], "split": shifts["split"],
         "first_seed": shifts["first_seed"], "num_shifts": shifts["num_shifts"], "shift_config": asdict(shifts["config"]),
-        "agents": list(config.agents), "memory_modes": list(config.memory_modes), "trials": config.trials, "user": config.user,
+        "agents": [str(config.side("agent")) if agent == "llm" else agent for agent in config.agents], "memory_modes": list(config.memory_modes), "trials": config.trials, "user": config.user,
         **models, **({"log_prompts": True} if models and config.log_prompts else {}),
         "planned_cases": cases, "taulong_version": __version__, "grader_version": GRADER_VERSION,
         "tau2_distribution": tau2.distribution, "tau2_version": tau2.version, "tau2_data": tau2.data_digest,
@@ -622,5 +622,5 @@ def run(arguments: argparse.Namespace) -> int:
     account = folder.account
     if account.stopped:
         print(f"stopped: {account.stopped}")
-    print(f"{account}; {account.scored} of {account.planned} scored, in {shown(folder.path)}")
+    print(f"{account}, in {shown(folder.path)}")
     return 0 if account.scored == account.planned else 1
