@@ -51,9 +51,7 @@ class Account:
     """
 
     def __init__(self, planned: int, rows: Iterable[dict] = (), max_cases: int | None = None, max_cost: float | None = None):
-        for limit, value in (("max_cases", max_cases), ("max_cost", max_cost)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0):
-                raise ConfigError(f"{limit}: {value!r} is not a number of at least 0")
+        check_limits(max_cases, max_cost)
         self.planned, self.max_cases, self.max_cost = planned, max_cases, max_cost
         self.cases = self.scored = self._session = 0
         self.reward = 0.0
@@ -109,6 +107,13 @@ class Account:
         unscored = f"{self.cases - self.scored} unscored ({failed})" if failed else "0 unscored"
         return (f"{self.scored} of {self.planned} planned cases scored, {unscored}, {self.planned - self.cases} owed, "
                 f"reward {self.reward:g}, {self.spending}")
+
+
+def check_limits(max_cases: int | None, max_cost: float | None) -> None:
+    """Raise ConfigError when a limit is neither None nor a number of at least 0."""
+    for limit, value in (("max_cases", max_cases), ("max_cost", max_cost)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0):
+            raise ConfigError(f"{limit}: {value!r} is not a number of at least 0")
 
 
 def spent(row: dict) -> Spending:

@@ -14,6 +14,7 @@ COMMANDS = {
     "reproduce": ("do the main job: shifts, runs, notebooks and figures at full size", "taulong.reproduction"),
     "generate": ("generate a set of shifts", "taulong.shifts"),
     "run": ("execute a set of shifts by agents under memory modes", "taulong.runs"),
+    "sweep": ("run notebooks over points of their parameters", "taulong.sweeps"),
     "notebook": ("run a notebook in batch, with other parameters", "taulong.notebooks"),
     "info": ("which taulong, Python and tau2 these are", "taulong.info"),
 }
