@@ -38,8 +38,10 @@ def refuse_keys(field: str, value: Any) -> None:
         raise ConfigError(f"{field}: its value looks like a key; keys come from the environment only, e.g. OPENAI_API_KEY")
 
 
-def scrub(text: str) -> str:
-    """Return a text with every key of the environment replaced by its variable's name."""
+def scrub(text: str, key: str | None = None) -> str:
+    """Return a text with every key of the environment replaced by its variable's name, and a further key by ``[key]``."""
+    if key:
+        text = text.replace(key, "[key]")
     for name, value in environment_keys().items():
         text = text.replace(value, f"[{name}]")
     return VALUE.sub("[key]", text)

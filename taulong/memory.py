@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-from taulong.causes import recurring_causes
 from taulong.draws import Draws
 from taulong.errors import check_name
 from taulong.shifts import Shift
@@ -63,6 +62,8 @@ def first_memory(mode: str, shift: Shift) -> Memory:
 
     ``placebo`` has the oracle's note with the fix of a shift with another recurring cause: it looks as good and is wrong.
     """
+    from taulong.causes import recurring_causes  # with tau2, which the names of the modes do not need
+
     cap = shift.config.notebook_cap
     match check_name("memory_mode", mode, MEMORY_MODES):
         case "none":
@@ -90,4 +91,6 @@ def _told(message: dict) -> str:
 
 def fix_note(phone_model: str, cause: str) -> str:
     """Return the note that says which fix belongs to a phone model: the oracle's text, and how scripted agents write."""
+    from taulong.causes import recurring_causes
+
     return f"MMS fails on {phone_model}: fixed by {recurring_causes()[cause].fix_text}"

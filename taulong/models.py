@@ -39,6 +39,7 @@ class Model:
     Attributes:
         name: as LiteLLM names it, ``openai/gpt-4.1``; what records call the side that it plays.
         arguments: of every call: ``base_url``, ``temperature``, ``timeout`` (seconds, default 600), ...
+        key: to the endpoint, where a program gets one at run time and not from the environment; shown and written nowhere.
 
     Raises:
         ConfigError: an argument that looks like a key (they come from the environment only), or one that is the
@@ -47,6 +48,7 @@ class Model:
 
     name: str
     arguments: dict = field(default_factory=dict)
+    key: str | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self):
         if not isinstance(self.name, str) or not self.name.strip():
@@ -74,9 +76,9 @@ class BrokenMessage(RuntimeError):
 class ModelFailure(RuntimeError):
     """A model did not answer: ``label`` says why in a word; the text holds no key."""
 
-    def __init__(self, label: str, error: Exception):
+    def __init__(self, label: str, error: Exception, key: str | None = None):
         self.label = label
-        super().__init__(f"{label}: {' '.join(scrub(str(error)).split())[:300]}")
+        super().__init__(f"{label}: {' '.join(scrub(str(error), key).split())[:300]}")
 
 
 class NoChoices(RuntimeError):
@@ -116,7 +118,7 @@ class ModelCalls:
 
     def __init__(self, model: Model, seed: int):
         self.arguments = {"timeout": TIMEOUT, **model.arguments, "seed": seed, "num_retries": 0, "max_retries": 0}
-        self.name, self.seed = model.name, seed
+        self.name, self.seed, self._key = model.name, seed, model.key
         self.tokens = self.unpriced_calls = self.retries = 0
         self.cost = 0.0
         self.prompt: str | None = None
@@ -166,16 +168,17 @@ class ModelCalls:
         try:
             response = attempts(self._attempt, arguments)
         except Exception as error:  # noqa: BLE001  LiteLLM's errors have no common base of their own
-            raise ModelFailure(failure_label(error), error) from None  # its chain would show what was sent
+            raise ModelFailure(failure_label(error), error, self._key) from None  # its chain would show what was sent
         message = response.choices[0].message
         if message.content:
-            message.content = scrub(without_reasoning(message.content))
+            message.content = scrub(without_reasoning(message.content), self._key)
         for call in message.tool_calls or ():
-            call.function.arguments = scrub(call.function.arguments or "")
+            call.function.arguments = scrub(call.function.arguments or "", self._key)
         return response
 
     def _attempt(self, arguments: dict):
-        response = backend.completion(**arguments)
+        # Here and not among the arguments that tau2 is given: nothing of tau2's holds it.
+        response = backend.completion(**arguments, **({"api_key": self._key} if self._key else {}))
         tokens = response.usage.total_tokens if response.get("usage") else 0
         cost = response._hidden_params.get("response_cost")  # documented by LiteLLM under this name
         self.tokens += tokens or 0

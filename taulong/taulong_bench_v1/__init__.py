@@ -1,0 +1,10 @@
+"""TauLong Bench v1 under the name by which verifiers finds it: ``eval taulong-bench-v1``; the code is in taulong.bench."""
+
+from taulong import bench
+from taulong.bench import ShiftHarness, ShiftTaskset
+
+__all__ = ["ShiftHarness", "ShiftTaskset"]
+if hasattr(bench, "ShiftEnv"):  # verifiers 0.3 and later
+    from taulong.bench import ShiftEnv
+
+    __all__ += ["ShiftEnv"]
