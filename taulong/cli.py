@@ -17,6 +17,7 @@ COMMANDS = {
     "show": ("print one case of a run: the conversation, the notebook, what graders object to", "taulong.reading"),
     "audit": ("what the reward can and cannot see, over tau2's telecom tasks", "taulong.audit"),
     "regrade": ("every verdict on finished tau2 result files", "taulong.regrade"),
+    "import": ("make a run folder of rollouts that verifiers has written", "taulong.traces"),
     "sweep": ("run notebooks over points of their parameters", "taulong.sweeps"),
     "notebook": ("run a notebook in batch, with other parameters", "taulong.notebooks"),
     "rerun": ("rerun all notebooks at full size into a folder of their own", "taulong.reruns"),

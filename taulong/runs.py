@@ -223,7 +223,7 @@ def execute_runs(
     workers = workers or (MODEL_THREADS if models and executor == "threads" else None if scheduler else 1)
     shifts = read_shifts(config.shifts)
     folder = RunFolder(run_path(name))
-    manifest = _manifest(config)
+    manifest = run_manifest(config)
     folder.check_same_run(manifest, fresh)
     units = config.units(shifts)
     with folder.journal(manifest, fresh) as journal:
@@ -232,7 +232,7 @@ def execute_runs(
         with _progress(account, progress) as show:
 
             def keep(row: dict) -> None:
-                earlier = rows.get(_key(row["record"]))
+                earlier = rows.get(row_key(row["record"]))
                 if earlier and not is_whole(earlier["record"]):  # what the failed attempt has cost is not forgotten
                     row["spent_before"] = asdict(spent(earlier))
                 journal(row)
@@ -402,7 +402,7 @@ class RunFolder:
         import pandas as pd
 
         journal = (row["record"] for row in _lines(self.path / "journal.jsonl"))
-        rows = {_key(record): record for record in [*_lines(self.path / "records.jsonl"), *journal]}
+        rows = {row_key(record): record for record in [*_lines(self.path / "records.jsonl"), *journal]}
         return pd.DataFrame(rows.values())
 
     def transcripts(self) -> Iterator[dict]:
@@ -411,16 +411,16 @@ class RunFolder:
 
     def rows(self) -> dict[tuple, dict]:
         """Return every complete row by key: those of the result files, then those of the journal."""
-        transcripts = {_key(row): row for row in _lines(self.path / "transcripts.jsonl")}
-        timings = {_key(row): {name: value for name, value in row.items() if name not in KEY}
+        transcripts = {row_key(row): row for row in _lines(self.path / "transcripts.jsonl")}
+        timings = {row_key(row): {name: value for name, value in row.items() if name not in KEY}
                    for row in _lines(self.path / "timings.jsonl")}
         rows = {}
         for record in _lines(self.path / "records.jsonl"):
-            key = _key(record)
+            key = row_key(record)
             if key in transcripts:  # else the session was killed between two files, and the journal has the row
                 rows[key] = {"record": record, "transcript": transcripts[key], **timings.get(key, {"seconds": 0.0})}
         for row in _lines(self.path / "journal.jsonl"):
-            rows[_key(row["record"])] = row
+            rows[row_key(row["record"])] = row
         return rows
 
     def check_same_run(self, manifest: dict, fresh: bool) -> None:
@@ -478,12 +478,12 @@ class RunFolder:
 
     def finish(self, units: list[Unit], rows: dict[tuple, dict]) -> None:
         """Write the result files in plan order, from the given rows and the journal's, and remove the journal."""
-        rows = {**rows, **{_key(row["record"]): row for row in _lines(self.path / "journal.jsonl")}}
+        rows = {**rows, **{row_key(row["record"]): row for row in _lines(self.path / "journal.jsonl")}}
         ordered = [rows[key] for unit in units for key in unit.keys() if key in rows]
         contents = (
             [row["record"] for row in ordered],
             [row["transcript"] for row in ordered],
-            [dict(zip(KEY, _key(row["record"]), strict=True), **{name: row[name] for name in APART if name in row})
+            [dict(zip(KEY, row_key(row["record"]), strict=True), **{name: row[name] for name in APART if name in row})
              for row in ordered],
         )
         for name, lines in zip(RESULTS, contents, strict=True):
@@ -506,18 +506,20 @@ def _lines(path: Path) -> Iterator[dict]:
             return
         try:
             row = json.loads(line)
-            _key(row.get("record", row))
+            row_key(row.get("record", row))
         except (ValueError, KeyError, AttributeError) as error:
             raise DataError(f"{path.parent.name}/{path.name}, line {number}: not a row of a run ({error}); remove the line, "
                             "its case is then owed and run again") from error
         yield row
 
 
-def _key(record: dict) -> tuple:
+def row_key(record: dict) -> tuple:
+    """Return the key of a record or transcript within its run."""
     return tuple(record[name] for name in KEY)
 
 
-def _manifest(config: RunConfig) -> dict:
+def run_manifest(config: RunConfig) -> dict:
+    """Return the identity of a run of a config with what is installed; what its folder's ``manifest.json`` holds."""
     from taulong.backend import installation
     from taulong.graders import GRADER_VERSION
 
@@ -583,7 +585,7 @@ def estimate_run(config: RunConfig, name: str | Path) -> Estimate:
 
     shifts = read_shifts(config.shifts)
     folder = RunFolder(run_path(name))
-    manifest = _manifest(config)
+    manifest = run_manifest(config)
     folder.check_same_run(manifest, False)
     _, done = _held(config.units(shifts), folder.rows())
     planned, calls, tokens = manifest["planned_cases"], 0, 0
