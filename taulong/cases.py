@@ -151,8 +151,8 @@ def run_case(
     except ModelFailure as error:
         ending, failure = "infrastructure", str(error)
     except Exception as error:  # noqa: BLE001  whatever broke, the case is unscored and says why
-        if orchestrator.done and orchestrator.to_role == Role.ENV:  # a goodbye with a tool call in it: tau2 refuses to
-            ending = _ending(orchestrator)  # wrap up, but the conversation is over, and graded without that call
+        if orchestrator.done and orchestrator.to_role == Role.ENV:  # the agent stopped in a message with a tool call: tau2
+            ending = _ending(orchestrator)  # refuses to wrap up, but the conversation is over, and graded without the call
         else:
             ending, failure = "infrastructure", scrub(f"{type(error).__name__}: {error}")
     if ending == "user_error":
@@ -229,7 +229,6 @@ def grade_again(case: Case, memory: Memory, record: dict, transcript: dict) -> t
     messages = [kinds[message["role"]].model_validate(message) for message in transcript["messages"]]
     _grade(record, transcript, case, replace(memory, text=transcript["notebook_before"]), messages)
     return record, transcript
-
 
 
 def _ending(orchestrator: CaseOrchestrator) -> str:

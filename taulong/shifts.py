@@ -215,7 +215,7 @@ def _task(case_id: str, cause: str, customer) -> dict:
         text = text.replace(json.dumps(old)[1:-1], json.dumps(new)[1:-1])
     plain = json.loads(text)
     plain["id"] = case_id
-    plain["user_scenario"]["persona"] = customer.persona
+    plain["user_scenario"] = {"persona": customer.persona, "instructions": plain["user_scenario"]["instructions"]}
     return plain
 
 
