@@ -64,6 +64,12 @@ class CaseOrchestrator(Orchestrator):
             self.utterances += 1
         super().step()
 
+    def get_trajectory(self) -> list:
+        """Return the messages in the order they were sent; tau2's copies them twice, with all of a model's raw answers."""
+        for index, message in enumerate(self.trajectory):
+            message.turn_idx = index
+        return list(self.trajectory)
+
 
 def _generate(generate, ending: str, message, state):
     try:
