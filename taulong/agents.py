@@ -84,14 +84,15 @@ class ScriptedAgent(BaseAgent):
         domain_policy: as for every tau2 agent (unused).
         memory: the notebook at the start of the case.
         traits: what sets it apart.
-        draws: its stream of draws for the case.
+        case: what its draws are keyed by (split, seed, position, trial): the same in every memory mode, and one stream
+            for each thing it draws, so that arms on matched seeds guess alike.
     """
 
-    def __init__(self, tools: list, domain_policy: str, memory: Memory, traits: Traits, draws: Draws):
+    def __init__(self, tools: list, domain_policy: str, memory: Memory, traits: Traits, case: tuple):
         super().__init__(tools=tools, domain_policy=domain_policy)
         self.memory = memory if traits.uses_notebook else Memory("none", None, False, 0)
         self.traits = traits
-        self.draws = draws
+        self._guesses, self._slips = Draws("guess", *case), Draws("forgetting", *case)
         self._calls = 0
 
     def get_init_state(self, message_history: list | None = None) -> Turns:
@@ -106,7 +107,7 @@ class ScriptedAgent(BaseAgent):
         return state.send("\n".join(each.content or "" for each in messages)), state
 
     def set_seed(self, seed: int) -> None:
-        """Do nothing: the draws are given when the agent is made."""
+        """Do nothing: the draws are keyed by the case."""
 
     def _dialogue(self) -> Turns:
         complaint = yield None
@@ -121,7 +122,7 @@ class ScriptedAgent(BaseAgent):
             if diagnosed is None and self.traits.transfers_when_masked:
                 yield self._call("transfer_to_human_agents", summary="The phone shows no status; MMS cannot be sent.")
                 yield self._say(TRANSFER_NOTICE)
-        remedy = diagnosed or noted or self.draws.choice(REMEDIES)
+        remedy = diagnosed or noted or self._guesses.choice(REMEDIES)
         report = yield self._say(f"{remedy.request} {VERIFICATION}")
         if self.traits.meddles:
             others = [line_id for line_id in account["line_ids"] if line_id != self._line_id]
@@ -168,9 +169,9 @@ class ScriptedAgent(BaseAgent):
                 yield self._call("write_notebook", text=text)
 
     def _misremembered(self, remedy: Remedy) -> Remedy:
-        if not self.draws.chance(self.traits.forgetful):
+        if not self._slips.chance(self.traits.forgetful):
             return remedy
-        return self.draws.choice([other for other in REMEDIES if other is not remedy])
+        return self._slips.choice([other for other in REMEDIES if other is not remedy])
 
     def _say(self, text: str) -> AssistantMessage:
         return AssistantMessage(role="assistant", content=text)

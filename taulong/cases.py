@@ -10,7 +10,6 @@ from taulong.agents import AGENTS, ScriptedAgent
 from taulong.backend import Orchestrator, Role, Task, TerminationReason
 from taulong.causes import corrective_tools, recurring_causes
 from taulong.customer import ScriptedCustomer
-from taulong.draws import Draws
 from taulong.environment import MASKED_ANSWERS, CaseEnvironment, NotebookTools, customer_tool_types
 from taulong.graders import GRADER_VERSION, GRADERS, grade
 from taulong.keys import scrub
@@ -65,17 +64,17 @@ class CaseOrchestrator(Orchestrator):
         super().step()
 
     def get_trajectory(self) -> list:
-        """Return the messages in the order they were sent; tau2's copies them twice, with all of a model's raw answers."""
-        for index, message in enumerate(self.trajectory):
-            message.turn_idx = index
+        """Return the messages as they came; tau2's copies them twice and sorts by the clock, which may be set back."""
         return list(self.trajectory)
 
 
 def _generate(generate, ending: str, message, state):
     try:
         reply, state = generate(message, state)
-        if not reply.tool_calls and not reply.has_text_content():
-            raise BrokenMessage("a message with neither text nor tool calls")
+        if not reply.tool_calls:
+            reply.tool_calls = None  # tau2 takes an empty list for a tool call and then finds no answer to it
+            if not reply.has_text_content():
+                raise BrokenMessage("a message with neither text nor tool calls")
     except BrokenMessage as error:
         error.ending = ending
         raise
@@ -139,7 +138,7 @@ def run_case(
     orchestrator = CaseOrchestrator(
         shift.config.patience, domain=environment.domain_name,
         agent=calls["agent"].agent(environment.tools, policy) if "agent" in calls
-        else ScriptedAgent([], policy, memory, AGENTS[agent], Draws("agent", *where)),
+        else ScriptedAgent([], policy, memory, AGENTS[agent], where),
         user=calls["user"].customer(environment.user_tools, task) if "user" in calls else ScriptedCustomer(task.user_scenario),
         environment=environment, task=task, max_steps=shift.config.max_steps,
     )
@@ -152,7 +151,10 @@ def run_case(
     except ModelFailure as error:
         ending, failure = "infrastructure", str(error)
     except Exception as error:  # noqa: BLE001  whatever broke, the case is unscored and says why
-        ending, failure = "infrastructure", scrub(f"{type(error).__name__}: {error}")
+        if orchestrator.done and orchestrator.to_role == Role.ENV:  # the agent stopped in a message with a tool call: tau2
+            ending = _ending(orchestrator)  # refuses to wrap up, but the conversation is over, and graded without the call
+        else:
+            ending, failure = "infrastructure", scrub(f"{type(error).__name__}: {error}")
     if ending == "user_error":
         failure = "the customer simulator sent an empty or malformed message"
     messages = orchestrator.get_trajectory()

@@ -15,13 +15,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqdm import tqdm
-
 from taulong import __version__
 from taulong.accounts import Account, check_limits, spent
 from taulong.errors import ConfigError, DataError, RunError, check_integer, check_name, near
 from taulong.paths import RUNS, atomic_write, shown
-from taulong.shifts import Shift, read_manifest, read_shifts
+from taulong.progress import progress_bar
+from taulong.shifts import Case, Shift, read_manifest, read_shifts, shift_paths
 
 if TYPE_CHECKING:
     from taulong.memory import Memory
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 FORMAT = "taulong-run-1"
 APART = ("seconds", "retries", "spent_before")  # what moves from run to run, so that it stays out of the records
+RESULTS = ("records", "transcripts", "timings")
 KEY = ("agent", "memory_mode", "shift_id", "trial", "position")  # a case of a run
 EXECUTORS = ("serial", "threads", "processes")
 MODEL_THREADS = 16
@@ -43,7 +43,8 @@ class RunConfig:
     Attributes:
         shifts: name below data/shifts, or path, of the set of shifts.
         agents: agents on board, in the order of the result files; ``llm`` is the model of ``agent_llm``.
-        memory_modes: memory modes, likewise.
+        memory_modes: memory modes, likewise. ``frozen`` is a second pass over the testing cases after the shift, in fresh
+            environments, with the final notebook read-only: it needs ``notebook``.
         trials: times each shift is run by the same agent in the same mode, with other draws.
         agent_llm: the model behind the agent ``llm``, as LiteLLM names it.
         agent_llm_args: arguments of its calls, e.g. ``base_url``, ``temperature``; no keys, they come from the environment.
@@ -79,6 +80,8 @@ class RunConfig:
             object.__setattr__(self, name, tuple(check_name(name, value, known) for value in values))
             if len(set(values)) < len(values):
                 raise ConfigError(f"{name}: {list(values)} names one twice")
+        if "frozen" in self.memory_modes and "notebook" not in self.memory_modes:
+            raise ConfigError("memory_modes: 'frozen' is a second pass with the final notebook and needs 'notebook' too")
         check_integer("trials", self.trials, 1)
         check_name("user", self.user, ("scripted", "llm"))
         for side, wanted in (("agent", "llm" in self.agents), ("user", self.user == "llm")):
@@ -99,7 +102,8 @@ class RunConfig:
         """Return the units of work over some shifts, in the order of the result files."""
         agents = [self.side("agent") if agent == "llm" else agent for agent in self.agents]
         user = self.side("user") or "scripted"
-        return [Unit(shift, mode, agent, trial, user, self.log_prompts) for agent in agents for mode in self.memory_modes
+        return [Unit(shift, mode, agent, trial, user, self.log_prompts, mode == "notebook" and "frozen" in self.memory_modes)
+                for agent in agents for mode in self.memory_modes if mode != "frozen"
                 for shift in shifts for trial in range(self.trials)]
 
 
@@ -113,10 +117,17 @@ class Unit:
     trial: int = 0
     user: "str | Model" = "scripted"
     log_prompts: bool = False
+    second_pass: bool = False
 
-    def key(self, position: int) -> tuple:
-        """Return the key of the unit's case at a position."""
-        return (str(self.agent), self.memory_mode, self.shift.shift_id, self.trial, position)
+    @property
+    def steps(self) -> list[tuple[str, Case]]:
+        """The unit's cases in order, each with its memory mode: the shift, then its testing cases in a second pass."""
+        first = [(self.memory_mode, case) for case in self.shift.cases]
+        return first + [("frozen", case) for _, case in first if self.second_pass and case.population == "testing"]
+
+    def keys(self) -> list[tuple]:
+        """Return the key of each step's row."""
+        return [(str(self.agent), mode, self.shift.shift_id, self.trial, case.position) for mode, case in self.steps]
 
     def memory(self, done: list[dict] = ()) -> "Memory":
         """Return the memory at the start of the case after those done."""
@@ -124,26 +135,28 @@ class Unit:
 
         memory = first_memory(self.memory_mode, self.shift)
         for row in done:
-            memory = _after(memory, row)
+            memory = self.memory_after(memory, row)
         return memory
 
+    def memory_after(self, memory: "Memory", row: dict) -> "Memory":
+        """Return the memory of the case after a row's."""
+        memory = memory.after(row["transcript"]["notebook_after"], row["transcript"]["messages"])
+        last = row["record"]["position"] == len(self.shift.cases)
+        return memory.frozen() if self.second_pass and last and memory.mode == "notebook" else memory
 
-def _after(memory: "Memory", row: dict) -> "Memory":
-    return memory.after(row["transcript"]["notebook_after"], row["transcript"]["messages"])
 
-
-def run_position(unit: Unit, position: int, memory: "Memory") -> dict:
-    """Return the row of one case of a unit: ``record``, ``transcript``, ``seconds`` and ``retries``."""
+def run_step(unit: Unit, step: int, memory: "Memory") -> dict:
+    """Return the row of one step of a unit: ``record``, ``transcript``, ``seconds`` and ``retries``."""
     from taulong.cases import run_case
 
-    case = unit.shift.cases[position - 1]
+    _, case = unit.steps[step]
     outcome = run_case(unit.shift, case, memory, unit.agent, unit.trial, unit.user, unit.log_prompts)
     return {"record": outcome.record, "transcript": outcome.transcript, "seconds": round(outcome.seconds, 6),
             "retries": outcome.retries}
 
 
 def run_unit(unit: Unit, done: list[dict] = (), on_case: Callable[[dict], None] | None = None) -> list[dict]:
-    """Return the rows of a unit's cases that were not done, see :func:`run_position`.
+    """Return the rows of a unit's cases that were not done, see :func:`run_step`.
 
     The memory is carried from case to case; ``done`` (rows of the unit's first cases) says where to go on and with what
     text. A unit stops at a case whose conversation failed: what follows would run on a memory that is not what it would
@@ -157,13 +170,13 @@ def run_unit(unit: Unit, done: list[dict] = (), on_case: Callable[[dict], None] 
     from taulong.cases import is_whole
 
     memory, rows = unit.memory(done), []
-    for position in range(len(done) + 1, len(unit.shift.cases) + 1):
-        rows.append(run_position(unit, position, memory))
+    for step in range(len(done), len(unit.steps)):
+        rows.append(run_step(unit, step, memory))
         if on_case:
             on_case(rows[-1])
         if not is_whole(rows[-1]["record"]):
             break
-        memory = _after(memory, rows[-1])
+        memory = unit.memory_after(memory, rows[-1])
     return rows
 
 
@@ -183,9 +196,10 @@ def execute_runs(
         config: what to run.
         name: name of the run folder below data/runs, or a path.
         workers: units at once (default: 16 threads for models, the cluster's threads for a scheduler, else 1).
-        fresh: run everything again, whatever the folder holds; its rows stay until the new ones are there.
-        progress: True for a bar on a terminal and at most twenty lines elsewhere, False for none; by default a bar on a
-            terminal alone.
+        fresh: run everything again, whatever the folder holds. Rows of the same configuration stay until the new ones
+            are there, those of another one are removed first.
+        progress: True for a bar on a terminal or in JupyterLab and at most twenty lines elsewhere, False for none; by
+            default a bar there alone.
         executor: ``serial``, ``threads`` (default for models) or ``processes`` (default for several workers).
         scheduler: address of a dask.distributed scheduler to send the cases to.
         max_cases: start no case once so many were run in this session.
@@ -228,7 +242,7 @@ def execute_runs(
             try:
                 _grade_owed(units, done, keep)
                 with _executor(executor, workers, scheduler) as (pool, window):
-                    _work(pool, window, [unit for unit in units if len(done[unit]) < len(unit.shift.cases)], done, account, keep)
+                    _work(pool, window, [unit for unit in units if len(done[unit]) < len(unit.steps)], done, account, keep)
             except BrokenProcessPool as error:
                 raise RunError(f"{folder.path.name}: a worker process died; every case that ended is kept, run again to go on") from error
             finally:
@@ -241,7 +255,7 @@ def _work(pool: Executor, window: int, owed: list[Unit], done: dict[Unit, list],
     """Submit the units' cases, a unit's next when the one before has ended, and keep their rows."""
     from taulong.cases import is_whole
 
-    first = ((unit, len(done[unit]) + 1, unit.memory(done[unit])) for unit in owed)
+    first = ((unit, len(done[unit]), unit.memory(done[unit])) for unit in owed)
     following: deque[tuple[Unit, int, Memory]] = deque()  # before another unit's first: a limit shall find shifts complete
     active: dict[Future, tuple[Unit, int, Memory]] = {}
     try:
@@ -250,15 +264,15 @@ def _work(pool: Executor, window: int, owed: list[Unit], done: dict[Unit, list],
                 case = following.popleft() if following else next(first, None)
                 if case is None:
                     break
-                active[pool.submit(run_position, *case)] = case
+                active[pool.submit(run_step, *case)] = case
             if not active:
                 return
             for future in wait(active, return_when=FIRST_COMPLETED).done:
-                unit, position, memory = active.pop(future)
+                unit, step, memory = active.pop(future)
                 row = future.result()
                 keep(row)
-                if position < len(unit.shift.cases) and is_whole(row["record"]):
-                    following.append((unit, position + 1, _after(memory, row)))
+                if step + 1 < len(unit.steps) and is_whole(row["record"]):
+                    following.append((unit, step + 1, unit.memory_after(memory, row)))
     except BaseException:
         for future in wait(active).done:  # the cases under way are paid for
             if future.exception() is None:
@@ -300,16 +314,15 @@ def _executor(kind: str, workers: int | None, scheduler: str | None) -> Iterator
 
 @contextmanager
 def _progress(account: Account, progress: bool | None) -> Iterator[Callable[[], None]]:
-    """Give a function that shows how far the work is: a bar on a terminal, a few lines elsewhere (see execute_runs)."""
-    terminal = sys.stderr.isatty()
-    bar = tqdm(total=account.planned, initial=account.cases, unit="case", disable=progress is False or not terminal)
+    """Give a function that shows how far the work is: a bar where somebody looks on, a few lines elsewhere (see execute_runs)."""
+    bar = progress_bar(account.planned, account.cases, "case", show=progress is not False)
     shown_at = account.cases
 
     def show() -> None:
         nonlocal shown_at
         bar.set_postfix_str(str(account), refresh=False)
         bar.update(account.cases - bar.n)
-        if progress and not terminal and account.cases - shown_at >= account.planned / PROGRESS_LINES:
+        if progress and bar.disable and account.cases - shown_at >= account.planned / PROGRESS_LINES:
             shown_at = account.cases
             print(f"{account}, {account.time_left()}", file=sys.stderr, flush=True)
 
@@ -324,8 +337,7 @@ def _held(units: list[Unit], rows: dict[tuple, dict]) -> tuple[dict[tuple, dict]
     kept, done = {}, {}
     for unit in units:
         done[unit] = []
-        for case in unit.shift.cases:
-            key = unit.key(case.position)
+        for key in unit.keys():
             if key not in rows:
                 break
             kept[key] = rows[key]
@@ -338,13 +350,12 @@ def _held(units: list[Unit], rows: dict[tuple, dict]) -> tuple[dict[tuple, dict]
 def _grade_owed(units: list[Unit], done: dict[Unit, list[dict]], keep: Callable[[dict], None]) -> None:
     """Grade the whole conversations that have no score yet."""
     from taulong.cases import grade_again
-    from taulong.memory import first_memory
 
     for unit in units:
         for place, row in enumerate(done[unit]):
             if row["record"]["outcome"] != "scored":
-                record, transcript = grade_again(unit.shift.cases[place], first_memory(unit.memory_mode, unit.shift),
-                                                 row["record"], row["transcript"])
+                _, case = unit.steps[place]
+                record, transcript = grade_again(case, unit.memory(done[unit][:place]), row["record"], row["transcript"])
                 done[unit][place] = {**row, "record": record, "transcript": transcript}
                 keep(done[unit][place])
 
@@ -377,7 +388,14 @@ class RunFolder:
     @property
     def manifest(self) -> dict:
         """The run's identity: config, shifts, versions, and the number of planned cases."""
-        return json.loads((self.path / "manifest.json").read_text(encoding="utf-8"))
+        try:
+            manifest = json.loads((self.path / "manifest.json").read_text(encoding="utf-8"))
+            if manifest["format"] != FORMAT:
+                raise KeyError("format")
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{self.path.name}/manifest.json: not the manifest of a run ({error}); remove the folder, or run it "
+                            "afresh (fresh)") from error
+        return manifest
 
     def records(self):
         """Return the records as a table, one row a case, in plan order (then whatever the journal holds)."""
@@ -434,11 +452,14 @@ class RunFolder:
                 fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise RunError(f"{self.path.name}: another process is executing this run; wait for it, or choose another name") from error
-            atomic_write(self.path / "manifest.json", json.dumps(manifest, indent=1) + "\n")
             if fresh:
                 path.unlink(missing_ok=True)
+                if not self._holds(manifest):  # rows of another run are no rows of this one, should this be cut short
+                    for name in RESULTS:
+                        (self.path / f"{name}.jsonl").unlink(missing_ok=True)
             elif path.exists():
                 atomic_write(path, "".join(_line(row) for row in _lines(path)))
+            atomic_write(self.path / "manifest.json", json.dumps(manifest, indent=1) + "\n")
             with path.open("a", encoding="utf-8") as file:
 
                 def append(row: dict) -> None:
@@ -449,23 +470,30 @@ class RunFolder:
         finally:
             os.close(folder)
 
+    def _holds(self, manifest: dict) -> bool:
+        try:
+            return self.manifest == manifest
+        except (OSError, DataError):
+            return False
+
     def finish(self, units: list[Unit], rows: dict[tuple, dict]) -> None:
         """Write the result files in plan order, from the given rows and the journal's, and remove the journal."""
         rows = {**rows, **{_key(row["record"]): row for row in _lines(self.path / "journal.jsonl")}}
-        ordered = [rows[key] for unit in units for case in unit.shift.cases if (key := unit.key(case.position)) in rows]
-        files = {
-            "records": [row["record"] for row in ordered],
-            "transcripts": [row["transcript"] for row in ordered],
-            "timings": [dict(zip(KEY, _key(row["record"]), strict=True), **{name: row[name] for name in APART if name in row})
-                        for row in ordered],
-        }
-        for name, lines in files.items():
+        ordered = [rows[key] for unit in units for key in unit.keys() if key in rows]
+        contents = (
+            [row["record"] for row in ordered],
+            [row["transcript"] for row in ordered],
+            [dict(zip(KEY, _key(row["record"]), strict=True), **{name: row[name] for name in APART if name in row})
+             for row in ordered],
+        )
+        for name, lines in zip(RESULTS, contents, strict=True):
             atomic_write(self.path / f"{name}.jsonl", "".join(_line(line) for line in lines))
         (self.path / "journal.jsonl").unlink(missing_ok=True)
 
 
 def _line(row: dict) -> str:
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+    # ASCII, because a model may send half of a surrogate pair, which has no UTF-8.
+    return json.dumps(row, separators=(",", ":"), allow_nan=False) + "\n"
 
 
 def _lines(path: Path) -> Iterator[dict]:
@@ -477,10 +505,12 @@ def _lines(path: Path) -> Iterator[dict]:
         if number == len(lines):  # what follows the last newline: nothing, or a torn row
             return
         try:
-            yield json.loads(line)
-        except json.JSONDecodeError as error:
-            raise DataError(f"{path.parent.name}/{path.name}, line {number}: not a row of a run ({error.msg}); remove the line, "
-                           "its case is then owed and run again") from error
+            row = json.loads(line)
+            _key(row.get("record", row))
+        except (ValueError, KeyError, AttributeError) as error:
+            raise DataError(f"{path.parent.name}/{path.name}, line {number}: not a row of a run ({error}); remove the line, "
+                            "its case is then owed and run again") from error
+        yield row
 
 
 def _key(record: dict) -> tuple:
@@ -493,14 +523,16 @@ def _manifest(config: RunConfig) -> dict:
 
     shifts = read_manifest(config.shifts)
     tau2 = installation()
-    cases = shifts["num_shifts"] * shifts["config"].num_cases * config.trials * len(config.agents) * len(config.memory_modes)
+    whole = sum(mode != "frozen" for mode in config.memory_modes) * shifts["config"].num_cases
+    second = ("frozen" in config.memory_modes) * shifts["config"].counts["testing"]
+    cases = shifts["num_shifts"] * config.trials * len(config.agents) * (whole + second)
     models = {}
     for side in ("agent", "user"):
         if model := config.side(side):
             arguments = {name: value for name, value in model.arguments.items() if name not in TRANSPORT}
             models |= {f"{side}_llm": model.name, f"{side}_llm_args": arguments}
     return {
-        "format": FORMAT, "shifts": Path(config.shifts).name, "shifts_digest": shifts["digest"], "split": shifts["split"],
+        "format": FORMAT, "shifts": shift_paths(config.shifts)[0].stem, "shifts_digest": shifts["digest"], "split": shifts["split"],
         "first_seed": shifts["first_seed"], "num_shifts": shifts["num_shifts"], "shift_config": asdict(shifts["config"]),
         "agents": [str(config.side("agent")) if agent == "llm" else agent for agent in config.agents],
         "memory_modes": list(config.memory_modes), "trials": config.trials, "user": config.user, **models,
@@ -557,7 +589,7 @@ def estimate_run(config: RunConfig, name: str | Path) -> Estimate:
     planned, calls, tokens = manifest["planned_cases"], 0, 0
     owed = {side: 0 for side in ("agent", "user")}
     for unit, rows in done.items():
-        left = len(unit.shift.cases) - len(rows)
+        left = len(unit.steps) - len(rows)
         owed["agent"] += left * (not isinstance(unit.agent, str))
         owed["user"] += left * (not isinstance(unit.user, str))
     environment = backend.new_environment()

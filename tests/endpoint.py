@@ -18,7 +18,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from taulong.agents import AGENTS, ScriptedAgent
 from taulong.backend import AssistantMessage, Task, ToolCall, ToolMessage, UserMessage
 from taulong.customer import ScriptedCustomer
-from taulong.draws import Draws
 from taulong.memory import Memory
 from taulong.models import case_seed
 from taulong.shifts import Shift, read_shifts
@@ -79,7 +78,7 @@ def scripted_sides(shifts: Iterable[Shift], agent: str = "learner", trials: int 
                     noted, cap = NOTEBOOK.search(system), CAP.search(system)
                     text = None if noted is None else noted[1].replace("(empty)", "")
                     memory = Memory("notebook", text, "write_notebook" in tools, int(cap[1]) if cap else 0)
-                    return ScriptedAgent([], "", memory, AGENTS[agent], Draws("agent", *where))
+                    return ScriptedAgent([], "", memory, AGENTS[agent], where)
 
                 sides[case_seed("agent", *where)] = new_agent
                 sides[case_seed("user", *where)] = lambda system, tools, task=case.task: ScriptedCustomer(
