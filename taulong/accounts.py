@@ -35,7 +35,7 @@ class Spending:
 
 
 class Account:
-    """The state of a run, case by case; as text it is one line, e.g. ``3/8 planned, 2 scored, reward 1, ...``.
+    """The state of a run, case by case; as text it is one line, e.g. ``7 of 8 planned cases scored, ...``.
 
     Args:
         planned: cases of the plan.
@@ -51,9 +51,7 @@ class Account:
     """
 
     def __init__(self, planned: int, rows: Iterable[dict] = (), max_cases: int | None = None, max_cost: float | None = None):
-        for limit, value in (("max_cases", max_cases), ("max_cost", max_cost)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0):
-                raise ConfigError(f"{limit}: {value!r} is not a number of at least 0")
+        check_limits(max_cases, max_cost)
         self.planned, self.max_cases, self.max_cost = planned, max_cases, max_cost
         self.cases = self.scored = self._session = 0
         self.reward = 0.0
@@ -106,8 +104,16 @@ class Account:
 
     def __str__(self) -> str:
         failed = ", ".join(f"{count} {reason}" for reason, count in sorted(self.failures.items()) if count)
-        return (f"{self.cases}/{self.planned} planned, {self.scored} scored, reward {self.reward:g}"
-                f"{f', unscored: {failed}' if failed else ''}, {self.spending}")
+        unscored = f"{self.cases - self.scored} unscored ({failed})" if failed else "0 unscored"
+        return (f"{self.scored} of {self.planned} planned cases scored, {unscored}, {self.planned - self.cases} owed, "
+                f"reward {self.reward:g}, {self.spending}")
+
+
+def check_limits(max_cases: int | None, max_cost: float | None) -> None:
+    """Raise ConfigError when a limit is neither None nor a number of at least 0."""
+    for limit, value in (("max_cases", max_cases), ("max_cost", max_cost)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0):
+            raise ConfigError(f"{limit}: {value!r} is not a number of at least 0")
 
 
 def spent(row: dict) -> Spending:

@@ -7,8 +7,8 @@ the recorded ones is void: nothing about it is evaluated, and the number of diff
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from taulong import backend
@@ -71,15 +71,15 @@ class Step:
         index: index of the message that made the call.
         call: the call.
         changes: fields of the agent database that it changed.
-        before: plain contents of the agent database it met.
+        judgement: what the policy says of it in the state it met; None where it changed nothing.
         agrees: whether the replayed answer equals the recorded one.
     """
 
     index: int
     call: ToolCall
     changes: Delta
-    before: dict
-    agrees: bool
+    judgement: Judgement | None
+    agrees: bool = True
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,13 @@ class Run:
     solo_mode: bool = False
     breaches: tuple[tuple[int, Rule], ...] = ()
     error: str | None = None
+    _deltas: dict = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def delta(self, reference: Reference) -> Delta:
+        """Return the fields in which the final agent database differs from the reference's (computed once)."""
+        if id(reference) not in self._deltas:
+            self._deltas[id(reference)] = compare(reference.final, self.final, reference.known)
+        return self._deltas[id(reference)]
 
     @property
     def mismatches(self) -> int:
@@ -124,12 +131,6 @@ class Run:
     def writers(self, field: Field) -> list[Step]:
         """Return the calls that changed a field, in order."""
         return [step for step in self.steps if field in step.changes]
-
-    def judgement(self, step: Step) -> Judgement:
-        """Return the policy's judgement of a write."""
-        call = step.call
-        write = Write(call.name, call.arguments, call.requestor, step.before, frozenset(step.changes))
-        return judge(write, self.caller, self.solo_mode)
 
 
 @dataclass(frozen=True)
@@ -239,7 +240,8 @@ def replay(
         for index, call, answer in answered_calls(messages):
             said = environment.get_response(call)
             before, state = state, environment.tools.db.model_dump()
-            steps.append(Step(index, call, compare(before, state, known), before, _same(said.content, answer.content)))
+            agrees = _same(said.content, answer.content)
+            steps.append(judged_step(index, call, before, state, known, caller, solo_mode, agrees))
     except ValueError as malformed:
         error = str(malformed)
     breaches = tuple(
@@ -249,6 +251,18 @@ def replay(
     )
     return Run(tuple(steps), state, environment.user_tools.db.model_dump(), hashes(environment), caller, solo_mode,
                breaches, error)
+
+
+def judged_step(
+    index: int, call: ToolCall, before: dict, after: dict, known: Collection[str], caller: Caller,
+    solo_mode: bool = False, agrees: bool = True,
+) -> Step:
+    """Return one call of a run with what it changed and how the policy judges that, from the states around it."""
+    changes = compare(before, after, known)
+    if not changes:
+        return Step(index, call, changes, None, agrees)
+    write = Write(call.name, call.arguments, call.requestor, before, frozenset(changes))
+    return Step(index, call, changes, judge(write, caller, solo_mode), agrees)
 
 
 def _same(said: str, recorded: str) -> bool:
@@ -289,8 +303,7 @@ def outside(run: Run, reference: Reference, scope: Literal["field", "record"] = 
     """Return the delta between reference and run without the footprint (its fields, or all fields of its records)."""
     records = {field.record for field in reference.footprint}
     excused = reference.footprint.__contains__ if scope == "field" else lambda field: field.record in records
-    delta = compare(reference.final, run.final, reference.known)
-    return {field: values for field, values in delta.items() if not excused(field)}
+    return {field: values for field, values in run.delta(reference).items() if not excused(field)}
 
 
 def policy_check(run: Run, reference: Reference | None = None) -> Verdict:
@@ -304,7 +317,7 @@ def policy_check(run: Run, reference: Reference | None = None) -> Verdict:
     for step in writes:
         field, (old, new) = next(iter(step.changes.items()))
         findings += [Finding("policy_check", *field, old, new, step.index, rule.id, rule.words(run.solo_mode))
-                     for rule in run.judgement(step).broken]
+                     for rule in step.judgement.broken]
     findings += [Finding("policy_check", None, None, None, None, index, rule.id, rule.words(run.solo_mode))
                  for index, rule in run.breaches]
     return _verdict(tuple(sorted(findings, key=lambda finding: finding.call)), "against the policy")
@@ -320,10 +333,10 @@ def scope_gate(run: Run, reference: Reference) -> Verdict:
     findings = []
     for field, (old, new) in differing.items():
         writers = run.writers(field)
-        unlicensed = [(step, judged) for step in writers if not (judged := run.judgement(step)).licensed]
+        unlicensed = [step for step in writers if not step.judgement.licensed]
         if unlicensed or not writers:
-            rule = next((rule for _, judged in unlicensed for rule in judged.broken), None)
-            call = _last([step for step, _ in unlicensed])
+            rule = next((rule for step in unlicensed for rule in step.judgement.broken), None)
+            call = _last(unlicensed)
             words = rule and rule.words(run.solo_mode)
             findings.append(Finding("scope_gate", *field, old, new, call, rule and rule.id, words))
     return _verdict(tuple(findings), "changed outside the footprint, unlicensed")

@@ -8,7 +8,7 @@ from typing import Any
 from taulong.errors import ConfigError
 
 NAME = re.compile(
-    r"(^|_)(key|keys|token|secret|secrets|password|passwd|credentials?|bearer|cookies?|headers?|auth|authorization)$"
+    r"(^|_)(key|keys|(?<!per_)token|secret|secrets|password|passwd|credentials?|bearer|cookies?|headers?|auth|authorization)$"
     r"|api_?key|access_?key|secret", re.I)
 VALUE = re.compile(
     r"\b(sk|rk|pk)-[\w-]{6,}|\bbearer\s+\S{6,}|\bAKIA\w{12,}|\bgh[pousr]_\w{16,}|\bhf_\w{16,}|\bAIza[\w-]{20,}|\beyJ[\w-]+\.[\w-]+\."

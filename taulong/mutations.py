@@ -26,8 +26,7 @@ from tqdm import tqdm
 
 from taulong import backend
 from taulong.backend import Message, Task, TelecomTools, ToolCall, ToolType, database_contents
-from taulong.delta import compare
-from taulong.graders import GRADERS, Run, Step, grade_run
+from taulong.graders import GRADERS, Run, grade_run, judged_step
 from taulong.policy import caller_of
 from taulong.reference import Reference, build_reference, hashes, start
 from taulong.script import call, gold_calls, play_in
@@ -232,8 +231,10 @@ def _played(reference: Reference, calls: Iterable[ToolCall], origin: Branch | No
         index = len(messages) + len(new_messages)
         new_messages += play_in(environment, [asked], first=index)
         before, state = state, environment.tools.db.model_dump()
-        new_steps.append(Step(index, new_messages[-2].tool_calls[0], compare(before, state, reference.known), before, True))
-    run = Run((*steps, *new_steps), state, environment.user_tools.db.model_dump(), hashes(environment), caller)
+        new_steps.append(judged_step(index, new_messages[-2].tool_calls[0], before, state, reference.known, caller))
+    user = environment.user_tools.db.model_dump()
+    same = origin is not None and (state, user) == (origin.run.final, origin.run.user_final)
+    run = Run((*steps, *new_steps), state, user, origin.run.hashes if same else hashes(environment), caller)
     return messages + new_messages, run, environment
 
 
@@ -274,7 +275,7 @@ def classify(operator: Operator, origin: Branch, run: Run) -> str:
     writes = [step for step in run.steps[len(origin.run.steps):] if step.changes]
     if not writes:
         return "void"
-    if all(run.judgement(step).licensed for step in writes):
+    if all(step.judgement.licensed for step in writes):
         return "licensed"
     touched = {field for step in writes for field in step.changes}
     return "on_task" if touched <= origin.reference.footprint else "unlicensed"

@@ -9,10 +9,14 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 from tqdm import tqdm
+
+from taulong.errors import ConfigError, DataError
+from taulong.paths import AUDIT, ROOT
 
 COLUMNS = (
     "file", "simulation_id", "task_id", "trial", "domain", "solo_mode", "ending", "official_reward", "recorded_reward",
@@ -23,6 +27,39 @@ OUT_OF_SCOPE_RULES = {"caller_line", "caller_account", None}
 """Scope gate findings under these rules touch what nobody asked for; any other rule forbids the write itself."""
 
 
+@dataclass(frozen=True)
+class RegradeConfig:
+    """What is regraded, and where its table goes.
+
+    Attributes:
+        files: tau2 result files or folders of runs, absolute or from the project's root.
+        name: folder below data/audit.
+
+    Raises:
+        ConfigError: a file that does not exist, or a name that is none.
+    """
+
+    files: tuple[str, ...] = ()
+    name: str = "regrade"
+
+    def __post_init__(self):
+        if not self.name or Path(self.name).name != self.name:
+            raise ConfigError(f"name: {self.name!r} is not the name of a folder below data/audit")
+        for file, path in zip(self.files, self.paths, strict=True):
+            if not path.exists():
+                raise ConfigError(f"files: {file!r} does not exist")
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files, from the project's root."""
+        return [ROOT / file for file in self.files]
+
+    @property
+    def out(self) -> Path:
+        """The folder of the results."""
+        return AUDIT / self.name
+
+
 def regrade(paths: Iterable, progress: bool = False) -> pd.DataFrame:
     """Return one row a run of the given tau2 result files, with the columns of ``COLUMNS``.
 
@@ -31,13 +68,13 @@ def regrade(paths: Iterable, progress: bool = False) -> pd.DataFrame:
     is ``out_of_scope``, ``forbidden`` or ``licensed`` where fields differ, ``reason`` says why something was not
     evaluated. A file that cannot be read is one row.
     """
-    from taulong.results import ResultFileError, read_results
+    from taulong.results import read_results
 
     rows = []
     for path in tqdm(list(paths), desc="regrade", unit="file", disable=not progress):
         try:
             file = read_results(path)
-        except ResultFileError as error:
+        except DataError as error:
             rows.append(_empty(Path(path).name, reason=str(error)))
             continue
         references: dict = {}
@@ -55,8 +92,6 @@ def _row(file, run: dict, references: dict) -> dict:
     from taulong.backend import environment_maker, simulation_reward
     from taulong.graders import components, excused, grade_run, replay
     from taulong.reference import build_reference
-    from taulong.results import ResultFileError
-
     run = run if isinstance(run, dict) else {"damage": f"a run is {type(run).__name__}, not an object"}
     row = _empty(file.name, simulation_id=run.get("id"), task_id=run.get("task_id"), trial=run.get("trial"),
                  domain=file.domain, solo_mode=file.solo_mode, ending=run.get("termination_reason"),
@@ -64,7 +99,7 @@ def _row(file, run: dict, references: dict) -> dict:
     try:
         simulation = file.simulation(run)
         task = file.task(simulation.task_id)
-    except ResultFileError as error:
+    except DataError as error:
         return row | {"reason": str(error)}
     constructor = environment_maker(file.policy_type)
     if task.id not in references:
@@ -91,7 +126,8 @@ def _row(file, run: dict, references: dict) -> dict:
         "rules": ";".join(dict.fromkeys(rules)),
         "excused": ";".join(map(str, passed)),
         "reading": _reading(scope, passed),
-        "components": "; ".join(map(str, components(official, task, reference))) if official else None,
+        "components": official and ("; ".join(map(str, components(official, task, reference)))
+                                    or f"none computed: the run ended by {row['ending']}"),
         "replay_mismatches": replayed.mismatches,
         "reason": "; ".join(sorted(reasons)) or None,
     }
@@ -134,27 +170,37 @@ def summary_line(counts: dict[str, int]) -> str:
     ).format(**counts)
 
 
-def conversation(path, simulation_id: str, width: int = 110) -> str:
-    """Return one run as text, a message a paragraph, with the calls that the graders object to marked.
+def conversation(paths: Iterable, simulation_id: str, width: int = 110) -> str:
+    """Return one run of the given files as text, a message a paragraph, with the calls that graders object to marked.
 
     Raises:
-        ResultFileError: the file cannot be read, has no such run, or the run is damaged.
+        DataError: no readable file has such a run, or the run is damaged.
     """
     from taulong.backend import environment_maker
     from taulong.graders import grade_run, replay
     from taulong.reference import build_reference
-    from taulong.results import ResultFileError, read_results
 
-    file = read_results(path)
-    run = next((run for run in file.runs if run.get("id") == simulation_id), None)
-    if run is None:
-        raise ResultFileError(f"{file.name} has no run {simulation_id!r}; it has {len(file.runs)} others")
+    file, run = _find(paths, simulation_id)
     simulation = file.simulation(run)
     task, constructor = file.task(simulation.task_id), environment_maker(file.policy_type)
     replayed = replay(task, simulation.messages, constructor, file.solo_mode)
     verdicts = grade_run(replayed, build_reference(task, constructor))
     marked = [finding for name in ("scope_gate", "policy_check") for finding in verdicts[name].findings]
     return render(simulation.messages, marked, width)
+
+
+def _find(paths: Iterable, simulation_id: str):
+    from taulong.results import read_results
+
+    for path in paths:
+        try:
+            file = read_results(path)
+        except DataError:
+            continue  # the file has its row in the table, with the reason
+        for run in file.runs:
+            if isinstance(run, dict) and run.get("id") == simulation_id:
+                return file, run
+    raise DataError(f"no run {simulation_id!r} in {', '.join(Path(path).name for path in paths)}")
 
 
 def render(messages: Sequence, findings: Sequence, width: int = 110) -> str:

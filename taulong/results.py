@@ -4,7 +4,6 @@ Two layouts: one file with everything (tau2 0.2, and ``<run>/results.json`` of 1
 ``results.json`` without runs beside a folder ``simulations`` with one file a run.
 """
 
-import difflib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,14 +11,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from taulong.backend import SimulationRun, Task, telecom_tasks
+from taulong.errors import DataError, near
 
 DOMAINS = {"telecom": "manual", "telecom-workflow": "workflow"}
 """Domain name in a result file -> policy type."""
 UNKNOWN_ENDING = "too_many_errors"  # stands in for an ending that only another tau2 knows; like it, it is not a stop
-
-
-class ResultFileError(ValueError):
-    """A result file, or one run in it, cannot be read; says what and where."""
 
 
 @dataclass(frozen=True)
@@ -46,22 +42,22 @@ class ResultFile:
         return DOMAINS[self.domain]
 
     def task(self, task_id: str) -> Task:
-        """Return a task: the file's own, or else the installed tau2's. Raises ResultFileError for an unknown id."""
+        """Return a task: the file's own, or else the installed tau2's. Raises DataError for an unknown id."""
         if task_id in self.tasks:
             return _validated(Task, self.tasks[task_id], f"task {task_id}")
         known = {task.id: task for task in telecom_tasks("full")}
         if task_id not in known:
-            near = difflib.get_close_matches(task_id, [*self.tasks, *known], n=1)
-            raise ResultFileError(f"unknown task id {task_id!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+            close = near(task_id, [*self.tasks, *known])
+            raise DataError(f"unknown task id {task_id!r}" + (f"; {close}" if close.startswith("did") else ""))
         return known[task_id]
 
     def simulation(self, run: dict) -> SimulationRun:
-        """Return a run as tau2's model. Raises ResultFileError where it is damaged or has no messages.
+        """Return a run as tau2's model. Raises DataError where it is damaged or has no messages.
 
         An ending that the installed tau2 does not know is read as one that is no stop.
         """
         if not isinstance(run.get("messages"), list):
-            raise ResultFileError("the run has no messages (a voice run, or damaged)")
+            raise DataError("the run has no messages (a voice run, or damaged)")
         endings = {reason.value for reason in SimulationRun.model_fields["termination_reason"].annotation}
         if run.get("termination_reason") not in endings:
             run = run | {"termination_reason": UNKNOWN_ENDING}
@@ -72,7 +68,7 @@ def read_results(path) -> ResultFile:
     """Return a tau2 result file of either layout; a run's folder stands for its ``results.json``.
 
     Raises:
-        ResultFileError: the file is missing, is no JSON, is no tau2 result file, or is of another domain.
+        DataError: the file is missing, is no JSON, is no tau2 result file, or is of another domain.
     """
     path = Path(path)
     path = path / "results.json" if path.is_dir() else path
@@ -82,15 +78,15 @@ def read_results(path) -> ResultFile:
         domain, agent = info["environment_info"]["domain_name"], info["agent_info"]["implementation"]
         tasks = {task["id"]: task for task in tasks}
     except (KeyError, TypeError) as missing:
-        raise ResultFileError(f"{path.name} is not a tau2 result file: {missing} is missing") from None
+        raise DataError(f"{path.name} is not a tau2 result file: {missing} is missing") from None
     if domain not in DOMAINS:
-        raise ResultFileError(f"{path.name} is of domain {domain!r}; accepted: {', '.join(DOMAINS)}")
+        raise DataError(f"{path.name} is of domain {domain!r}; accepted: {', '.join(DOMAINS)}")
     runs = contents.get("simulations")
     folder = path.parent / "simulations"
     if not runs and folder.is_dir():
         runs = [_json_or_damage(run) for run in sorted(folder.glob("*.json"))]
     if not isinstance(runs, list):
-        raise ResultFileError(f"{path.name} is not a tau2 result file: it has no list of simulations")
+        raise DataError(f"{path.name} is not a tau2 result file: it has no list of simulations")
     name = f"{path.parent.name}/{path.name}" if path.name == "results.json" else path.name
     solo_mode = "solo" in agent or info.get("user_info", {}).get("implementation") == "dummy_user"
     return ResultFile(name, domain, solo_mode, tuple(runs), tasks)
@@ -100,24 +96,24 @@ def _json(path: Path):
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as missing:
-        raise ResultFileError(f"{path.name} cannot be read: {missing.strerror}") from None
+        raise DataError(f"{path.name} cannot be read: {missing.strerror}") from None
     except ValueError as damage:
-        raise ResultFileError(f"{path.name} is not JSON: {damage}") from None
+        raise DataError(f"{path.name} is not JSON: {damage}") from None
 
 
 def _json_or_damage(path: Path):
     try:
         return _json(path)
-    except ResultFileError as damage:
+    except DataError as damage:
         return {"id": path.stem, "damage": str(damage)}
 
 
 def _validated(model, contents, what: str):
     if isinstance(contents, dict) and "damage" in contents:
-        raise ResultFileError(contents["damage"])
+        raise DataError(contents["damage"])
     try:
         return model.model_validate(contents)
     except ValidationError as invalid:
         first = invalid.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise ResultFileError(f"{what} is damaged at {where}: {first['msg']}") from None
+        raise DataError(f"{what} is damaged at {where}: {first['msg']}") from None

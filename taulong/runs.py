@@ -4,6 +4,7 @@ import argparse
 import fcntl
 import json
 import multiprocessing
+import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -14,12 +15,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqdm import tqdm
-
 from taulong import __version__
-from taulong.accounts import Account, spent
+from taulong.accounts import Account, check_limits, spent
 from taulong.errors import ConfigError, DataError, RunError, check_integer, check_name, near
 from taulong.paths import RUNS, atomic_write, shown
+from taulong.progress import progress_bar
 from taulong.shifts import Case, Shift, read_manifest, read_shifts, shift_paths
 
 if TYPE_CHECKING:
@@ -198,8 +198,8 @@ def execute_runs(
         workers: units at once (default: 16 threads for models, the cluster's threads for a scheduler, else 1).
         fresh: run everything again, whatever the folder holds. Rows of the same configuration stay until the new ones
             are there, those of another one are removed first.
-        progress: True for a bar on a terminal and at most twenty lines elsewhere, False for none; by default a bar on a
-            terminal alone.
+        progress: True for a bar on a terminal or in JupyterLab and at most twenty lines elsewhere, False for none; by
+            default a bar there alone.
         executor: ``serial``, ``threads`` (default for models) or ``processes`` (default for several workers).
         scheduler: address of a dask.distributed scheduler to send the cases to.
         max_cases: start no case once so many were run in this session.
@@ -213,6 +213,7 @@ def execute_runs(
     """
     from taulong.cases import is_whole
 
+    check_limits(max_cases, max_cost)
     models = bool(config.side("agent") or config.side("user"))
     if executor is not None:
         check_name("executor", executor, EXECUTORS)
@@ -313,16 +314,15 @@ def _executor(kind: str, workers: int | None, scheduler: str | None) -> Iterator
 
 @contextmanager
 def _progress(account: Account, progress: bool | None) -> Iterator[Callable[[], None]]:
-    """Give a function that shows how far the work is: a bar on a terminal, a few lines elsewhere (see execute_runs)."""
-    terminal = sys.stderr.isatty()
-    bar = tqdm(total=account.planned, initial=account.cases, unit="case", disable=progress is False or not terminal)
+    """Give a function that shows how far the work is: a bar where somebody looks on, a few lines elsewhere (see execute_runs)."""
+    bar = progress_bar(account.planned, account.cases, "case", show=progress is not False)
     shown_at = account.cases
 
     def show() -> None:
         nonlocal shown_at
         bar.set_postfix_str(str(account), refresh=False)
         bar.update(account.cases - bar.n)
-        if progress and not terminal and account.cases - shown_at >= account.planned / PROGRESS_LINES:
+        if progress and bar.disable and account.cases - shown_at >= account.planned / PROGRESS_LINES:
             shown_at = account.cases
             print(f"{account}, {account.time_left()}", file=sys.stderr, flush=True)
 
@@ -446,9 +446,10 @@ class RunFolder:
         """
         self.path.mkdir(parents=True, exist_ok=True)
         path = self.path / "journal.jsonl"
-        with (self.path / ".lock").open("w") as lock:
+        folder = os.open(self.path, os.O_RDONLY)
+        try:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise RunError(f"{self.path.name}: another process is executing this run; wait for it, or choose another name") from error
             if fresh:
@@ -466,7 +467,8 @@ class RunFolder:
                     file.flush()
 
                 yield append
-        (self.path / ".lock").unlink(missing_ok=True)
+        finally:
+            os.close(folder)
 
     def _holds(self, manifest: dict) -> bool:
         try:
@@ -532,8 +534,9 @@ def _manifest(config: RunConfig) -> dict:
     return {
         "format": FORMAT, "shifts": shift_paths(config.shifts)[0].stem, "shifts_digest": shifts["digest"], "split": shifts["split"],
         "first_seed": shifts["first_seed"], "num_shifts": shifts["num_shifts"], "shift_config": asdict(shifts["config"]),
-        "agents": list(config.agents), "memory_modes": list(config.memory_modes), "trials": config.trials, "user": config.user,
-        **models, **({"log_prompts": True} if models and config.log_prompts else {}),
+        "agents": [str(config.side("agent")) if agent == "llm" else agent for agent in config.agents],
+        "memory_modes": list(config.memory_modes), "trials": config.trials, "user": config.user, **models,
+        **({"log_prompts": True} if models and config.log_prompts else {}),
         "planned_cases": cases, "taulong_version": __version__, "grader_version": GRADER_VERSION,
         "tau2_distribution": tau2.distribution, "tau2_version": tau2.version, "tau2_data": tau2.data_digest,
     }
@@ -622,7 +625,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if side == "user":
             parser.add_argument("--user", default="scripted", help="scripted or llm (default scripted)")
         parser.add_argument(f"--{side}-llm", metavar="MODEL", help=f"the {side}'s model as LiteLLM names it, e.g. openai/gpt-4.1")
-        parser.add_argument(f"--{side}-llm-args", metavar="JSON", type=_arguments, default={},
+        parser.add_argument(f"--{side}-llm-args", metavar="JSON", default="{}",
                             help="arguments of its calls, e.g. '{\"temperature\": 0}'; keys come from the environment only")
     parser.add_argument("--log-prompts", action="store_true", help="put the models' prompts into the transcripts")
     parser.add_argument("--workers", type=int, help="units at once (default: 16 for models, else 1)")
@@ -634,18 +637,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fresh", action="store_true", help="run everything again, whatever the folder holds")
 
 
-def _arguments(text: str) -> dict:
+def _json(option: str, text: str) -> dict:
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"llm_args: not JSON ({error.msg} at character {error.pos})") from None
+    except json.JSONDecodeError as error:  # not an argparse type, whose errors repeat the text
+        raise ConfigError(f"{option}: not JSON ({error.msg} at character {error.pos})") from None
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Execute a run and say what it has come to; return 0 when every planned case is scored."""
     config = RunConfig(
         arguments.shifts, tuple(arguments.agents), tuple(arguments.memory_modes), arguments.trials, arguments.agent_llm,
-        arguments.agent_llm_args, arguments.user, arguments.user_llm, arguments.user_llm_args, arguments.log_prompts)
+        _json("--agent-llm-args", arguments.agent_llm_args), arguments.user, arguments.user_llm,
+        _json("--user-llm-args", arguments.user_llm_args), arguments.log_prompts)
     name = arguments.name or Path(arguments.shifts).stem
     if arguments.dry_run:
         print(estimate_run(config, name))
@@ -656,5 +660,5 @@ def run(arguments: argparse.Namespace) -> int:
     account = folder.account
     if account.stopped:
         print(f"stopped: {account.stopped}")
-    print(f"{account}; {account.scored} of {account.planned} scored, in {shown(folder.path)}")
+    print(f"{account}, in {shown(folder.path)}")
     return 0 if account.scored == account.planned else 1

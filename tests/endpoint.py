@@ -99,7 +99,7 @@ class Endpoint:
     def __init__(self, sides=None, latency=0.0, faults=(), fault=lambda number, request: None):
         self.sides, self.latency, self.faults, self.fault = sides or {}, latency, list(faults), fault
         self.requests: list[dict] = []
-        self.headers: list[dict] = []
+        self.headers: list = []
         self.lock = threading.Lock()
         self.closing = threading.Event()
         endpoint = self
@@ -140,7 +140,7 @@ class Endpoint:
         request = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
         with self.lock:
             self.requests.append(request)
-            self.headers.append(dict(handler.headers))
+            self.headers.append(handler.headers)
             number = len(self.requests)
             fault = self.faults.pop(0) if self.faults else self.fault(number, request)
         if self.latency:

@@ -1,0 +1,51 @@
+"""The heatmaps of the audit: which grader fails which mutated runs."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from taulong.figures import DOUBLE, STYLE
+from taulong.mutations import ALL_GRADERS
+
+LABELS = {
+    "official": "official\nreward", "strict_stock": "strict,\nstock", "strict_synced": "strict,\nsynced",
+    "record_gate": "record\ngate", "field_gate": "field\ngate", "policy_check": "policy\ncheck", "scope_gate": "scope\ngate",
+}  # fmt: skip
+
+
+def shares(matrix: pd.DataFrame, honest: bool) -> pd.DataFrame:
+    """Return a tidy table of the matrix: operator, title, class, grader, failed, runs, share, caption.
+
+    Args:
+        matrix: from :func:`taulong.mutations.matrix`.
+        honest: the runs that no grader should fail (benign and licensed), or those with an unlicensed write.
+    """
+    chosen = matrix[matrix["class"].isin(["benign", "licensed"] if honest else ["unlicensed"])]
+    tidy = chosen.melt(["operator", "title", "class", "runs", "void"], list(ALL_GRADERS), "grader", "failed")
+    tidy["share"] = tidy["failed"] / tidy["runs"]
+    what = "runs no grader should fail" if honest else "runs with a write that no policy rule licenses"
+    tasks = int(matrix.loc[matrix["operator"] == "reference", "runs"].sum())
+    caption = (f"Share of {what} that each grader fails, as failed/runs. All {tasks} tasks of the set, "
+               "every run deterministic: counts, no interval. Runs whose write did not land are left out.")
+    return tidy.assign(caption=caption)
+
+
+@plt.rc_context(STYLE)
+def plot_shares(table: pd.DataFrame) -> Figure:
+    """Return the heatmap of a table from :func:`shares`: operators down, graders across, failed/runs in each cell."""
+    names = table["title"].where(table["class"] != "licensed", table["title"] + " (licensed)")
+    rows = list(dict.fromkeys(names))
+    cells = table.assign(row=names, text=table["failed"].astype(str) + "/" + table["runs"].astype(str))
+    share, text = (cells.pivot(index="row", columns="grader", values=value).loc[rows, list(ALL_GRADERS)]
+                   for value in ("share", "text"))
+    figure, axes = plt.subplots(figsize=(DOUBLE, 0.9 + 0.27 * len(rows)), layout="constrained")
+    honest = "unlicensed" not in set(table["class"])
+    sns.heatmap(share.astype(float), annot=text, fmt="", vmin=0, vmax=1, cmap="Oranges" if honest else "Blues", ax=axes,
+                linewidths=0.5, annot_kws={"size": 5.5}, cbar_kws={"label": "share failed", "pad": 0.01})
+    axes.set(xlabel="", ylabel="")
+    axes.set_xticklabels([LABELS[grader] for grader in ALL_GRADERS], rotation=0)
+    axes.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
+    figure.supxlabel(table["caption"].iloc[0], fontsize=6.5, x=0.01, ha="left", wrap=True)
+    plt.close(figure)  # a notebook shows the figure that a cell ends with; an open one it would show once more
+    return figure
