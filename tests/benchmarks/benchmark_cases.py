@@ -41,8 +41,8 @@ def converse(shift, case, memory, environment, orchestrator, **more):
     """Run one conversation and return the orchestrator."""
     task = Task.model_validate(case.task)
     tools, _ = environment.get_tools(), environment.get_user_tools()
-    agent = ScriptedAgent(tools, environment.policy + memory.section, memory, AGENTS["learner"],
-                          (shift.split, shift.seed, case.position, 0))
+    agent = ScriptedAgent(tools, environment.policy + memory.section, memory,
+                          (shift.split, shift.seed, case.position, 0), AGENTS["learner"])
     conversation = orchestrator(**more, domain="telecom", agent=agent, user=ScriptedCustomer(task.user_scenario),
                                 environment=environment, task=task, max_steps=shift.config.max_steps)
     return task, conversation, conversation.run().messages
@@ -64,8 +64,8 @@ def official_alone(shift):
     memory, rewards = first_memory("notebook", shift), []
     for case in shift.cases:
         task, environment = Task.model_validate(case.task), cases.new_case_environment(case, memory)
-        agent = ScriptedAgent([], environment.policy + memory.section, memory, AGENTS["learner"],
-                              (shift.split, shift.seed, case.position, 0))
+        agent = ScriptedAgent([], environment.policy + memory.section, memory,
+                              (shift.split, shift.seed, case.position, 0), AGENTS["learner"])
         conversation = cases.CaseOrchestrator(
             shift.config.patience, domain="telecom", agent=agent, user=ScriptedCustomer(task.user_scenario),
             environment=environment, task=task, max_steps=shift.config.max_steps)
