@@ -3,6 +3,7 @@
 import copy
 from functools import cache, partial
 
+from taulong.agents import ScriptedAgent
 from taulong import backend, cases
 from taulong.backend import AssistantMessage, Task, ToolCall, UserMessage
 from taulong.memory import Memory
@@ -77,7 +78,7 @@ def phone(environment):
 
 def agent_does(monkeypatch, dialogue):
     """Let agents on board follow ``dialogue(agent)``: a generator that is sent what it hears and yields messages."""
-    monkeypatch.setattr(cases.ScriptedAgent, "_dialogue", dialogue)
+    monkeypatch.setattr(ScriptedAgent, "dialogue", dialogue)
 
 
 def customer_does(monkeypatch, reply):

@@ -248,9 +248,10 @@ def test_the_official_reward_of_a_record_is_that_of_its_transcript():
 
 @cache
 def results():
-    """Return the records of 12 eval shifts by five agents in two modes (and the learner's under the oracle)."""
-    arms = [(name, mode) for name in ("learner", "guesser", "parrot", "transferrer", "meddler") for mode in ("none", "notebook")]
-    rows = [row["record"] for name, mode in [*arms, ("learner", "oracle")]
+    """Return the records of 12 eval shifts by the agents on board, in the memory modes that say something of them."""
+    arms = [(name, mode) for name in ("learner", "guesser", "meddler") for mode in ("none", "notebook")]
+    arms += [("learner", "oracle"), ("parrot", "notebook"), ("transferrer", "none")]
+    rows = [row["record"] for name, mode in arms
             for shift in generate_shifts(num_shifts=12) for row in run_unit(Unit(shift, mode, name, 0))]
     return pd.DataFrame(rows)
 
@@ -262,7 +263,7 @@ def mean(agent_name, mode, population, column="official_reward"):
     return arm[column].astype(float).mean()
 
 
-@pytest.mark.parametrize("agent_name, mode", [("learner", "none"), ("guesser", "none"), ("guesser", "notebook"), ("parrot", "none")])
+@pytest.mark.parametrize("agent_name, mode", [("learner", "none"), ("guesser", "none"), ("guesser", "notebook")])
 def test_without_memory_one_testing_case_in_four_is_resolved(agent_name, mode):
     resolved = round(48 * mean(agent_name, mode, "testing"))
     assert binomtest(resolved, 48, 0.25).pvalue > 0.001  # exact: the 99.9 % interval has 1/4 in it
@@ -273,7 +274,7 @@ def test_without_memory_one_testing_case_in_four_is_resolved(agent_name, mode):
     *[("learner", mode, population, "official_reward", 1) for mode in ("none", "notebook", "oracle") for population in
       ("teaching", "lookalike")],
     ("parrot", "notebook", "lookalike", "official_reward", 0), ("parrot", "notebook", "testing", "official_reward", 1),
-    ("transferrer", "none", "testing", "transferred", 1), ("transferrer", "notebook", "testing", "transferred", 1),
+    ("transferrer", "none", "testing", "transferred", 1),
     ("transferrer", "none", "testing", "official_reward", 0), ("transferrer", "none", "teaching", "official_reward", 1),
     ("transferrer", "none", "lookalike", "transferred", 0),
     ("meddler", "notebook", "testing", "official_reward", 1), ("meddler", "notebook", "testing", "gated_reward", 0),

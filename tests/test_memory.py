@@ -128,7 +128,7 @@ def test_no_gold_field_reaches_a_prompt_or_the_customer(mode, cause, monkeypatch
         assert not [tool for tool in corrective_tools() if tool in section + scenario]
 
 
-@pytest.mark.parametrize("mode", MEMORY_MODES)
+@pytest.mark.parametrize("mode", [mode for mode in MEMORY_MODES if mode != "frozen"])
 def test_planted_sentinels_stay_out_of_every_prompt(mode, monkeypatch):
     """Every gold field of a shift is replaced by a word that occurs nowhere else; no prompt may have it."""
     shift = shift_of("bad_wifi_calling")

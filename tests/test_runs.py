@@ -9,20 +9,26 @@ import time
 from dataclasses import replace
 
 import pytest
-from conversations import agent, agent_does, asks, block, says
+from conversations import agent, agent_does, asks, says
 
-from taulong import runs
+from taulong import cases, runs
 from taulong.errors import ConfigError, DataError
 from taulong.paths import ROOT
 from taulong.runs import RunConfig, RunFolder, execute_runs
 from taulong.shifts import ShiftConfig, generate_shifts, write_shifts
 
+SMALL = ShiftConfig(num_cases=4, teaching_count=1)
 FILES = ("records.jsonl", "transcripts.jsonl", "manifest.json")
+
+
+def pair(**more):
+    """Return two short shifts."""
+    return generate_shifts(replace(SMALL, **more), num_shifts=2)
 
 
 @pytest.fixture(scope="module")
 def shifts(tmp_path_factory):
-    return str(write_shifts(block()[:2], tmp_path_factory.mktemp("shifts") / "pair.jsonl"))
+    return str(write_shifts(pair(), tmp_path_factory.mktemp("shifts") / "pair.jsonl"))
 
 
 @pytest.fixture
@@ -56,9 +62,9 @@ def test_another_run_and_more_workers_give_the_same_bytes(config, reference, tmp
 def test_rows_are_in_plan_order_and_every_planned_case_has_one(config, tmp_path, reference):
     records = [json.loads(line) for line in reference["records.jsonl"].splitlines()]
     plan = [(name, mode, shift.shift_id, 0, case.position) for name in config.agents for mode in config.memory_modes
-            for shift in block()[:2] for case in shift.cases]
+            for shift in pair() for case in shift.cases]
     assert [tuple(record[name] for name in runs.KEY) for record in records] == plan
-    assert json.loads(reference["manifest.json"])["planned_cases"] == len(plan) == 64
+    assert json.loads(reference["manifest.json"])["planned_cases"] == len(plan) == 32
     transcripts = [json.loads(line) for line in reference["transcripts.jsonl"].splitlines()]
     assert [tuple(row[name] for name in runs.KEY) for row in transcripts] == plan
 
@@ -70,7 +76,7 @@ def test_nothing_in_the_results_moves(config, tmp_path, reference):
     text = b"".join(reference.values()).decode()
     for word in ("timestamp", "seconds", str(tmp_path), str(ROOT), time.strftime("%Y-%m-%dT"), "NaN"):
         assert word not in text
-    assert all(row["seconds"] > 0 and set(row) == {*runs.KEY, "seconds"} for row in rows(folder.path / "timings.jsonl"))
+    assert all(row["seconds"] > 0 and set(row) <= {*runs.KEY, *runs.APART} for row in rows(folder.path / "timings.jsonl"))
 
 
 def test_a_run_of_trials_has_draws_of_its_own_and_keeps_those_of_the_first(shifts, tmp_path):
@@ -84,7 +90,7 @@ def test_a_run_of_trials_has_draws_of_its_own_and_keeps_those_of_the_first(shift
 
 def test_a_finished_run_is_not_run_again(config, tmp_path, reference, monkeypatch):
     folder = execute_runs(config, tmp_path / "run", progress=False)
-    monkeypatch.setattr(runs, "run_unit", None)
+    monkeypatch.setattr(runs, "run_step", None)
     execute_runs(config, folder.path, progress=False)
     assert contents(folder) == reference
 
@@ -93,8 +99,8 @@ def test_a_finished_run_is_not_run_again(config, tmp_path, reference, monkeypatc
 
 
 @pytest.mark.parametrize("kept", [
-    lambda lines: lines[:20], lambda lines: lines[:5] + lines[6:], lambda lines: lines[1:], lambda lines: [],
-    lambda lines: lines[8:] + lines[:8], lambda lines: [*lines[:-1], lines[-1][:100]],
+    lambda lines: lines[:10], lambda lines: lines[:5] + lines[6:], lambda lines: lines[1:], lambda lines: [],
+    lambda lines: lines[4:] + lines[:4], lambda lines: [*lines[:-1], lines[-1][:100]],
 ], ids=["the last", "one in the middle", "the first", "all", "another order", "a torn last line"])
 @pytest.mark.parametrize("name", ["records.jsonl", "transcripts.jsonl"])
 def test_deleted_rows_are_owed_and_run_again(config, tmp_path, reference, kept, name):
@@ -104,25 +110,23 @@ def test_deleted_rows_are_owed_and_run_again(config, tmp_path, reference, kept, 
     assert contents(execute_runs(config, folder.path, progress=False)) == reference
 
 
-def interrupted(config, path, monkeypatch, after, how=KeyboardInterrupt):
+def interrupted(config, path, monkeypatch, after, fresh=False):
     """Execute a run that is interrupted after so many cases."""
-    from taulong import cases
-
     left = iter(range(after))
     whole = cases.run_case
 
     def run_case(*arguments):
         if next(left, None) is None:
-            raise how
+            raise KeyboardInterrupt
         return whole(*arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(cases, "run_case", run_case)
-        with pytest.raises(how):
-            execute_runs(config, path, progress=False)
+        with pytest.raises(KeyboardInterrupt):
+            execute_runs(config, path, fresh=fresh, progress=False)
 
 
-@pytest.mark.parametrize("after", [0, 1, 8, 21, 63])
+@pytest.mark.parametrize("after", [0, 1, 4, 11, 31])
 def test_an_interrupt_leaves_complete_rows_and_the_next_run_does_the_rest(config, tmp_path, reference, monkeypatch, after):
     interrupted(config, tmp_path / "run", monkeypatch, after)
     folder = RunFolder.open(tmp_path / "run")
@@ -132,7 +136,7 @@ def test_an_interrupt_leaves_complete_rows_and_the_next_run_does_the_rest(config
     assert contents(execute_runs(config, folder.path, progress=False)) == reference
 
 
-def journal_of(folder, config, count):
+def journal_of(folder, count):
     """Turn a finished run into one that was killed after ``count`` cases: a journal and no result files."""
     held = list(folder.rows().values())[:count]
     for name in runs.RESULTS:
@@ -145,9 +149,9 @@ def journal_of(folder, config, count):
 @pytest.mark.parametrize("torn", [1, 50, 3000])
 def test_a_torn_journal_line_is_owed(config, tmp_path, reference, torn):
     folder = execute_runs(config, tmp_path / "run", progress=False)
-    journal = journal_of(folder, config, 20)
+    journal = journal_of(folder, 10)
     journal.write_bytes(journal.read_bytes()[:-torn])
-    assert len(folder.records()) == 19
+    assert len(folder.records()) == 9
     assert contents(execute_runs(config, folder.path, progress=False)) == reference
 
 
@@ -156,7 +160,7 @@ def test_a_torn_journal_line_is_owed(config, tmp_path, reference, torn):
 def test_a_damaged_line_names_file_and_line(config, tmp_path, name, line):
     folder = execute_runs(config, tmp_path / "run", progress=False)
     if name == "journal.jsonl":
-        journal_of(folder, config, 20)
+        journal_of(folder, 10)
     lines = (folder.path / name).read_text(encoding="utf-8").splitlines()
     lines[6] = line
     (folder.path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -165,7 +169,7 @@ def test_a_damaged_line_names_file_and_line(config, tmp_path, name, line):
             read()
     del lines[6]
     (folder.path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert len(execute_runs(config, folder.path, progress=False).records()) == 64
+    assert len(execute_runs(config, folder.path, progress=False).records()) == 32
 
 
 def killed(config, path, at):
@@ -190,7 +194,7 @@ def test_a_killed_run_is_resumed(config, tmp_path, reference):
 @pytest.mark.slow
 def test_fifty_kills_at_any_time_lose_nothing(config, tmp_path, reference):
     for kill in range(50):
-        killed(config, tmp_path / str(kill), 1 + kill % 63)
+        killed(config, tmp_path / str(kill), 1 + kill % 31)
         assert contents(execute_runs(config, tmp_path / str(kill), progress=False)) == reference
 
 
@@ -211,8 +215,8 @@ def test_a_kill_between_the_result_files_loses_nothing(config, tmp_path, referen
             patch.setattr(runs, "atomic_write", write)
             with pytest.raises(KeyboardInterrupt):
                 execute_runs(config, folder, progress=False)
-        assert len(RunFolder.open(folder).records()) == 64
-        monkeypatch.setattr(runs, "run_unit", None)  # nothing is owed
+        assert len(RunFolder.open(folder).records()) == 32
+        monkeypatch.setattr(runs, "run_step", None)  # nothing is owed
         assert contents(execute_runs(config, folder, progress=False)) == reference
         monkeypatch.undo()
 
@@ -220,21 +224,19 @@ def test_a_kill_between_the_result_files_loses_nothing(config, tmp_path, referen
 def test_an_unscored_case_is_owed_again_with_all_that_follow_it(shifts, tmp_path, monkeypatch):
     config = RunConfig(shifts, ("learner",), ("notebook",))
     reference = contents(execute_runs(config, tmp_path / "whole", progress=False))
-    from taulong import cases
-
     whole, calls = cases.run_case, []
 
     def run_case(shift, case, memory, *more):
         calls.append(case.case_id)
         outcome = whole(shift, case, memory, *more)
-        if len(calls) == 4:
+        if len(calls) == 3:
             return replace(outcome, record={**outcome.record, "outcome": "unscored", "official_reward": None, "reason": "test"})
         return outcome
 
     with monkeypatch.context() as patch:
         patch.setattr(cases, "run_case", run_case)
         records = execute_runs(config, tmp_path / "run", progress=False).records()
-    assert len(calls) == len(records) == 12  # four of the first shift, eight of the second
+    assert len(calls) == len(records) == 7  # three of the first shift, four of the second
     assert records["outcome"].tolist().count("unscored") == 1
     assert contents(execute_runs(config, tmp_path / "run", progress=False)) == reference
 
@@ -256,20 +258,17 @@ def test_a_changed_configuration_is_refused_naming_the_field(config, tmp_path, c
 
 def test_other_shifts_of_the_same_name_are_refused(config, tmp_path):
     execute_runs(config, tmp_path / "run", progress=False)
-    other = write_shifts(generate_shifts(ShiftConfig(patience=5), num_shifts=2), tmp_path / "pair.jsonl")
+    other = write_shifts(pair(patience=5), tmp_path / "pair.jsonl")
     with pytest.raises(DataError, match="shifts_digest is"):
         execute_runs(replace(config, shifts=str(other)), tmp_path / "run", progress=False)
 
 
 def test_a_fresh_run_never_mixes_with_the_rows_of_another_configuration(config, tmp_path, monkeypatch):
     execute_runs(config, tmp_path / "run", progress=False)
-    other = write_shifts(generate_shifts(ShiftConfig(patience=5), num_shifts=2), tmp_path / "pair.jsonl")
+    other = write_shifts(pair(patience=5), tmp_path / "pair.jsonl")
     changed = replace(config, shifts=str(other))
     reference = contents(execute_runs(changed, tmp_path / "whole", progress=False))
-    monkeypatch.setattr(runs, "run_unit", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        execute_runs(changed, tmp_path / "run", fresh=True, progress=False)
-    monkeypatch.undo()
+    interrupted(changed, tmp_path / "run", monkeypatch, 3, fresh=True)
     assert contents(execute_runs(changed, tmp_path / "run", progress=False)) == reference
 
 
@@ -314,13 +313,5 @@ def test_text_that_has_no_utf8_is_kept(shifts, tmp_path, monkeypatch):
     agent_does(monkeypatch, dialogue)
     config = RunConfig(shifts, ("learner",), ("notebook",))
     folder = execute_runs(config, tmp_path / "run", progress=False)
-    assert len(folder.records()) == 16
+    assert len(folder.records()) == 8
     assert next(folder.transcripts())["notebook_after"] == "half \ud83d"
-
-
-def test_the_process_that_runs_shows_the_reading_of_what_it_wrote(config, tmp_path):
-    folder = execute_runs(config, tmp_path / "run", progress=False)
-    table = RunFolder.open(folder.path).records()
-    assert len(table) == folder.manifest["planned_cases"]
-    assert table["outcome"].eq("scored").all()
-    assert os.listdir(tmp_path) == ["run"]

@@ -14,13 +14,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 from urllib.error import URLError
 from urllib.request import urlopen
 
 import nbformat
 import pytest
 
-from taulong.notebooks import SENTINEL
+from taulong.notebooks import KERNELSPEC, SENTINEL
 from taulong.paths import OUTPUTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,9 +32,22 @@ SECONDS = 300  # what one notebook may take
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync", "--window-size=1500,1000", "--hide-scrollbars")  # fmt: skip
+         "--disable-component-update", "--disable-sync", "--window-size=1500,1000", "--hide-scrollbars",
+         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")  # a page that needs the network is a page that fails
+
+IDLE = ".jp-Notebook-ExecutionIndicator[data-status='idle']"
+ERROR = "[data-mime-type='application/vnd.jupyter.error']"
+OUTPUT = ".jp-CodeCell .jp-OutputArea-output"
+STDERR = "[data-mime-type='application/vnd.jupyter.stderr']"
 
 pytestmark = pytest.mark.browser
+
+
+class Lab(NamedTuple):
+    """A running JupyterLab: the folder it serves, and where a notebook of it is, by name."""
+
+    folder: Path
+    address: str
 
 
 @pytest.fixture(scope="module", params=THEMES)
@@ -43,7 +57,7 @@ def theme(request):
 
 @pytest.fixture(scope="module")
 def lab(theme, tmp_path_factory):
-    """A JupyterLab on a copy of the project; gives its address, token included."""
+    """A JupyterLab on a copy of the project, with a token."""
     folder = tmp_path_factory.mktemp("a project") / "taulong"  # with a space in its path
     for name in PROJECT:
         if (ROOT / name).is_dir():
@@ -82,7 +96,7 @@ def lab(theme, tmp_path_factory):
             except (URLError, OSError):
                 assert server.poll() is None and time.monotonic() < deadline, (folder.parent / "server.log").read_text()
                 time.sleep(0.3)
-        yield f"{address}/lab/tree/notebooks/{{name}}?token={token}&reset"
+        yield Lab(folder, f"{address}/lab/tree/notebooks/{{name}}?token={token}&reset")
     finally:
         server.terminate()
         server.wait(30)
@@ -107,6 +121,11 @@ def browser(tmp_path_factory):
 
 def find(browser, css: str) -> list:
     return browser.find_elements("css selector", css)
+
+
+def texts(browser, css: str) -> list[str]:
+    """Return the text of every element, read in one step: JupyterLab replaces elements while a cell runs."""
+    return browser.execute_script("return [...document.querySelectorAll(arguments[0])].map(element => element.innerText.trim())", css)
 
 
 def wait(browser, condition, seconds: float, what: str):
@@ -136,7 +155,24 @@ def screenshot(browser, name: str) -> None:
 
 def prompts(browser) -> list[str]:
     """Return the prompts of the code cells that have a source: ``[3]:`` executed, ``[*]:`` waiting, ``[ ]:`` not run."""
-    return [element.text for element in find(browser, ".jp-CodeCell .jp-InputArea-prompt")]
+    return texts(browser, ".jp-CodeCell .jp-InputArea-prompt")
+
+
+def open_and_run(browser, lab: Lab, name: str, cells: int, committed: str | None = None) -> None:
+    """Open a notebook, keep a picture of it as committed, restart it and run all cells, by the toolbar's button."""
+    browser.get(lab.address.format(name=name))
+    run = "[data-command='notebook:restart-run-all']"
+    button = wait(browser, lambda: next(iter(find(browser, run)), None), 60, "the notebook's toolbar")
+    wait(browser, lambda: len(prompts(browser)) == cells, 60, f"{cells} code cells")
+    wait(browser, lambda: find(browser, IDLE), 60, "a kernel that is idle")
+    if committed:
+        screenshot(browser, committed)
+    button.click()
+    accept = wait(browser, lambda: next(iter(find(browser, ".jp-Dialog .jp-mod-accept")), None), 10, "the question before a restart")
+    accept.click()
+    wait(browser, lambda: "[*]:" in prompts(browser), 30, "cells that wait their turn")  # until then the stored prompts are there
+    wait(browser, lambda: "[*]:" not in prompts(browser), SECONDS, "the end of the last cell")
+    wait(browser, lambda: find(browser, IDLE), 30, "a kernel that is idle again")
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -145,26 +181,38 @@ def test_a_notebook_runs_to_its_end_and_shows_its_figures(lab, browser, theme, n
     code = [cell for cell in stored.cells if cell.cell_type == "code"]
     figures = sum("image/png" in out.get("data", {}) for cell in code for out in cell.outputs)
     stem = f"{Path(name).stem}-{theme}"
-    browser.get(lab.format(name=name))
-    run = "[data-command='notebook:restart-run-all'] button, button[data-command='notebook:restart-run-all'], " \
-          "jp-button[data-command='notebook:restart-run-all']"  # fmt: skip
-    button = wait(browser, lambda: next(iter(find(browser, run)), None), 60, "the notebook's toolbar")
-    wait(browser, lambda: len(prompts(browser)) == len(code), 60, f"{len(code)} code cells")
-    wait(browser, lambda: find(browser, ".jp-Notebook-ExecutionIndicator[data-status='idle']"), 60, "a kernel that is idle")
-    screenshot(browser, f"{stem}-committed")
-    button.click()
-    accept = wait(browser, lambda: next(iter(find(browser, ".jp-Dialog .jp-mod-accept")), None), 10, "the question before a restart")
-    accept.click()
-    last = f"[{len(code)}]:"
-    wait(browser, lambda: prompts(browser)[-1] == last or find(browser, "[data-mime-type='application/vnd.jupyter.error']"),
-         SECONDS, f"the last cell's prompt {last}")  # fmt: skip
-    wait(browser, lambda: find(browser, ".jp-Notebook-ExecutionIndicator[data-status='idle']"), 30, "a kernel that is idle again")
+    open_and_run(browser, lab, name, len(code), f"{stem}-committed")
     screenshot(browser, stem)
-    assert [element.text for element in find(browser, "[data-mime-type='application/vnd.jupyter.error']")] == []
-    assert [element.text for element in find(browser, "[data-mime-type='application/vnd.jupyter.stderr']")] == []
+    assert texts(browser, f"{ERROR}, {STDERR}") == []
     assert prompts(browser) == [f"[{number}]:" for number in range(1, len(code) + 1)]
+    assert [text for text in texts(browser, OUTPUT) if text.startswith("<Figure")] == []
     drawn = browser.execute_script(
         "return [...document.querySelectorAll('.jp-OutputArea-output img')].map(image => image.complete && image.naturalWidth)"
     )
     assert len(drawn) == figures and all(drawn)
-    assert find(browser, ".jp-CodeCell .jp-OutputArea-output")[-1].text.startswith(SENTINEL)
+    assert texts(browser, OUTPUT)[-1].startswith(SENTINEL)
+
+
+def test_an_interactive_table_filters_and_a_hostile_text_stays_text(lab, browser, theme):
+    cells = [
+        "import pandas as pd\nfrom taulong.progress import progress_bar\nfrom taulong.reading import Conversation, browse",
+        "browse(pd.DataFrame({'case_id': ['eval-1/1', 'eval-1/2', '<script>document.title = 1</script>'], 'agent': ['learner', 'parrot', 'parrot'],"
+        " 'official_reward': [1.0, 0.0, 0.0]}), interactive=True)",
+        "text = '<svg onload=\"document.title = 2\"> <img src=x onerror=\"document.title = 3\"> [link](javascript:alert(1))'\n"
+        "Conversation({'messages': [{'role': 'assistant', 'content': text}], 'notebook_before': '', 'notebook_after': text})",
+        "with progress_bar(3) as bar:\n    bar.update(3)\n    drawn = not bar.disable\ndrawn",
+    ]  # fmt: skip
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata={"kernelspec": KERNELSPEC})
+    nbformat.write(notebook, lab.folder / "notebooks" / "table.ipynb")
+    open_and_run(browser, lab, "table.ipynb", len(cells))
+    assert texts(browser, f"{ERROR}, {STDERR}") == []
+    rows = ".dt-container tbody tr"
+    wait(browser, lambda: len(find(browser, rows)) == 3, 30, "three rows of the table")
+    find(browser, ".dt-container thead input")[1].send_keys("parrot")
+    wait(browser, lambda: len(find(browser, rows)) == 2, 10, "the two rows that are left")
+    screenshot(browser, f"table-{theme}")
+    assert "<script>" in texts(browser, ".dt-container tbody")[0]
+    assert texts(browser, ".taulong-agent")[0].count("[link](javascript:alert(1))") == 1
+    assert find(browser, ".taulong svg, .taulong img, .taulong script, .taulong a") == []
+    assert not browser.title.isdigit()
+    assert texts(browser, OUTPUT)[-1] == "True"  # a bar was drawn, and is gone
