@@ -1,6 +1,8 @@
 # make run    the main job: shifts, runs, official rewards, notebooks and figures
 # make test   the tests and every committed notebook, cell by cell (under six minutes)
 # make rerun  all notebooks at full size into data/reruns, the committed ones untouched; again, and it says what differs
+# make test-bench     the benchmark as a verifiers environment, in .venv-bench
+# make release        its sdist and wheel in dist/, tried in a fresh environment
 # make test-browser   every notebook in a real JupyterLab and Chromium; screenshots in data/notebooks/screenshots
 # All make .venv first, where it is missing, half made or out of date. Another interpreter: make PYTHON=python3.12 test
 
@@ -9,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PYTEST = .venv/bin/python -m pytest -n 2
 
-.PHONY: run rerun test test-full test-browser environment clean
+.PHONY: run rerun test test-full test-browser test-bench release environment clean
 
 run: environment
 	.venv/bin/python -m taulong reproduce
@@ -28,9 +30,16 @@ test-browser: environment
 	@.ci/browser
 	.venv/bin/python -m pytest -p no:nbval -m browser -rs -o addopts= tests/browser
 
+test-bench:
+	@.ci/environment .venv-bench requirements-bench.txt
+	.venv-bench/bin/python -m pytest -p no:nbval -rs -o addopts= tests/test_bench.py tests/test_packaging.py
+
+release:
+	@.ci/release
+
 environment:
 	@.ci/environment
 
 clean:
-	rm -rf .venv build dist outputs *.egg-info .pytest_cache .hypothesis
+	rm -rf .venv .venv-bench build dist outputs *.egg-info .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -341,6 +341,22 @@ def test_no_key_reaches_a_result_or_a_log(shift, fault, capfd, caplog):
         assert CANARY not in text
 
 
+@pytest.mark.parametrize("fault", [
+    Fault("status", 401, f"Incorrect API key provided: own-{CANARY}"), Fault("status", 500, f"own-{CANARY}"),
+    say(f"My key is own-{CANARY}."), say(None, ("get_details_by_id", json.dumps({"id": f"own-{CANARY}"}))),
+], ids=["authentication", "server error", "text", "arguments"])
+def test_a_models_own_key_is_used_and_reaches_no_result_or_log(shift, monkeypatch, fault, capfd, caplog):
+    monkeypatch.setenv("OPENAI_API_KEY", "that-of-the-environment")
+    caplog.set_level(logging.INFO)
+    with Endpoint(faults=[fault] * ATTEMPTS, fault=lambda *_: GIVE_UP) as endpoint:
+        tested = Model("openai/tested", {"base_url": endpoint.url, "timeout": 20}, key=f"own-{CANARY}")
+        run = run_case(shift, shift.cases[0], first_memory("none", shift), tested)
+        assert {headers["Authorization"] for headers in endpoint.headers} == {f"Bearer own-{CANARY}"}
+    out = capfd.readouterr()
+    for text in (json.dumps([run.record, run.transcript]), out.out, out.err, caplog.text, repr(tested), str(tested)):
+        assert CANARY not in text
+
+
 def test_a_failures_traceback_holds_no_key(shift):
     calls = models.ModelCalls(Model("openai/tested", {"base_url": "http://127.0.0.1:9/v1"}), 1)
     models.ModelFailure("x", ValueError(CANARY))

@@ -20,17 +20,21 @@ from taulong.paths import ROOT
 
 PYTHONS = [f"3.{minor}" for minor in range(taulong.SUPPORTED_PYTHONS[0][1], taulong.SUPPORTED_PYTHONS[1][1] + 1)]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-PINS = [
-    Requirement(line)
-    for line in (ROOT / "requirements.txt").read_text().splitlines()
-    if line.strip() and not line.startswith("#")
-]
 
 
-def pins_on(python):
+def read_pins(name):
+    lines = (ROOT / name).read_text().splitlines()
+    return [Requirement(line) for line in lines if line.strip() and not line.startswith("#")]
+
+
+PINS = read_pins("requirements.txt")
+BENCH_PINS = read_pins("requirements-bench.txt")  # installed after the others, and in their stead
+
+
+def pins_on(python, pins=PINS):
     """Return name -> pinned version on a Python, refusing a name that is pinned twice."""
     environment = {**default_environment(), "python_version": python, "python_full_version": f"{python}.0"}
-    kept = [pin for pin in PINS if pin.marker is None or pin.marker.evaluate(environment)]
+    kept = [pin for pin in pins if pin.marker is None or pin.marker.evaluate(environment)]
     names = [canonicalize_name(pin.name) for pin in kept]
     assert len(names) == len(set(names)), (
         f"pinned twice on {python}: {sorted({n for n in names if names.count(n) > 1})}"
@@ -40,7 +44,7 @@ def pins_on(python):
 
 def test_every_requirement_is_one_exact_version_of_the_public_index():
     assert len(PINS) > 150
-    for pin in PINS:
+    for pin in PINS + BENCH_PINS:
         assert re.fullmatch(r"==[0-9][0-9a-z.]*", str(pin.specifier)), pin
         assert pin.url is None
 
@@ -62,12 +66,25 @@ def test_direct_dependencies_are_pinned_inside_their_range(python):
         assert requirement.specifier.contains(pins[name]), f"{name} {pins[name]} is not {requirement.specifier}"
 
 
-def test_pins_are_complete_and_agree_with_each_other_on_this_python():
-    pins = pins_on("%d.%d" % sys.version_info[:2])
-    todo = [
-        (canonicalize_name(Requirement(text).name), "")
-        for text in PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"]
-    ]
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_pins_of_the_benchmark_add_to_the_others_or_stand_in_for_them(python):
+    base, bench = pins_on(python), pins_on(python, BENCH_PINS)
+    [verifiers] = map(Requirement, PROJECT["optional-dependencies"]["bench"])
+    assert verifiers.specifier.contains(bench["verifiers"])
+    assert {name for name in bench if name in base} <= {"websockets"}
+    assert bench["websockets"] != base.get("websockets"), "one version would do for both"
+
+
+@pytest.mark.parametrize("extras", [["test"], ["test", "bench"]], ids="-".join)
+def test_pins_are_complete_and_agree_with_each_other_on_this_python(extras):
+    python = "%d.%d" % sys.version_info[:2]
+    pins = pins_on(python)
+    if "bench" in extras:
+        if not any(importlib.metadata.Distribution.discover(name="verifiers")):
+            pytest.skip("verifiers is not installed: run by make test-bench")
+        pins |= pins_on(python, BENCH_PINS)
+    texts = PROJECT["dependencies"] + [text for extra in extras for text in PROJECT["optional-dependencies"][extra]]
+    todo = [(canonicalize_name(Requirement(text).name), "") for text in texts]
     seen = set()
     while todo:
         name, extra = todo.pop()
@@ -83,7 +100,7 @@ def test_pins_are_complete_and_agree_with_each_other_on_this_python():
                     f"{name} needs {needed}; pinned: {pins[key]}"
                 )
                 todo += [(key, wanted) for wanted in {"", *needed.extras}]
-    assert {name for name, _ in seen} | {"setuptools"} == set(pins), "requirements.txt pins what nothing needs"
+    assert {name for name, _ in seen} | {"setuptools"} == set(pins), "what nothing needs is pinned"
 
 
 def test_conda_takes_only_python_from_elsewhere():
