@@ -3,8 +3,8 @@
 import copy
 from functools import cache, partial
 
-from taulong.agents import ScriptedAgent
 from taulong import backend, cases
+from taulong.agents import ScriptedAgent
 from taulong.backend import AssistantMessage, Task, ToolCall, UserMessage
 from taulong.memory import Memory
 from taulong.shifts import generate_shifts

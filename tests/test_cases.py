@@ -22,8 +22,8 @@ from conversations import (
 )
 from scipy.stats import binomtest
 
-from taulong.agents import ScriptedAgent
 from taulong import cases
+from taulong.agents import ScriptedAgent
 from taulong.backend import AssistantMessage, TerminationReason, UserMessage
 from taulong.cases import ENDINGS, run_case
 from taulong.causes import recurring_causes

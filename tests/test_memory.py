@@ -17,8 +17,8 @@ from conversations import (
     shift_of,
 )
 
+from taulong import agents, cases, memory
 from taulong.agents import ScriptedAgent
-from taulong import cases, memory
 from taulong.backend import Task
 from taulong.causes import corrective_tools, recurring_causes
 from taulong.errors import ConfigError
@@ -41,7 +41,7 @@ def prompts(shift, monkeypatch, mode, agent_name="learner"):
             super().__init__(scenario, *more, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(cases, "ScriptedAgent", Agent)
+        patch.setattr(agents, "ScriptedAgent", Agent)
         patch.setattr(cases, "ScriptedCustomer", Customer)
         run_unit(Unit(shift, mode, agent_name, 0))
     return [(case.case_id, *texts) for case, texts in zip(shift.cases, seen, strict=True)]

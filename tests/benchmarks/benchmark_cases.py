@@ -48,8 +48,8 @@ def converse(shift, case, memory, environment, orchestrator, **more):
         tools,
         environment.policy + memory.section,
         memory,
-        AGENTS["learner"],
         (shift.split, shift.seed, case.position, 0),
+        AGENTS["learner"],
     )
     conversation = orchestrator(
         **more,
@@ -83,8 +83,8 @@ def official_alone(shift):
             [],
             environment.policy + memory.section,
             memory,
-            AGENTS["learner"],
             (shift.split, shift.seed, case.position, 0),
+            AGENTS["learner"],
         )
         conversation = cases.CaseOrchestrator(
             shift.config.patience,
