@@ -119,18 +119,16 @@ def test_never_more_units_at_once_than_workers_and_a_units_cases_in_order(shifts
 
 def test_a_dead_worker_process_is_said_and_what_ended_is_kept(scripted, expected, tmp_path, monkeypatch):
     config = RunConfig(scripted.shifts, ("learner",), ("none",))
-    monkeypatch.setattr(runs, "run_position", die_at_the_third)
+    monkeypatch.setattr(runs, "run_step", die_at_the_third)
     with pytest.raises(RunError, match="a worker process died"):
         execute_runs(config, tmp_path / "run", 1, executor="processes")
     assert [row["record"]["position"] for row in RunFolder(tmp_path / "run").rows().values()] == [1, 2]
 
 
-def die_at_the_third(unit, position, memory):
-    if position == 3:
+def die_at_the_third(unit, step, memory):
+    if step == 2:
         os.kill(os.getpid(), signal.SIGKILL)
-    from taulong.runs import run_position
-
-    return run_position(unit, position, memory)
+    return runs.run_step(unit, step, memory)  # in the worker, where it is not patched
 
 
 # --- failures and resumption ------------------------------------------------------------------------------------------

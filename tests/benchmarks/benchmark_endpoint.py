@@ -65,14 +65,14 @@ class Timed:
 def run_on(url: str, shifts: Path, folder: Path, workers: int):
     """Return (seconds, what LiteLLM took, what the cases took in all, what grading took of it) of a run on the endpoint."""
     config = RunConfig(str(shifts), ("llm",), ("notebook",), agent_llm="openai/scripted", agent_llm_args={"base_url": url})
-    in_litellm, in_cases, in_grading = Timed(backend.completion), Timed(runs.run_position), Timed(cases._grade)
-    backend.completion, runs.run_position, cases._grade = in_litellm, in_cases, in_grading
+    in_litellm, in_cases, in_grading = Timed(backend.completion), Timed(runs.run_step), Timed(cases._grade)
+    backend.completion, runs.run_step, cases._grade = in_litellm, in_cases, in_grading
     try:
         started = time.perf_counter()
         folder = execute_runs(config, folder, workers, progress=False, executor="threads")
         seconds = time.perf_counter() - started
     finally:
-        backend.completion, runs.run_position, cases._grade = in_litellm.call, in_cases.call, in_grading.call
+        backend.completion, runs.run_step, cases._grade = in_litellm.call, in_cases.call, in_grading.call
     assert folder.account.scored == folder.account.planned, str(folder.account)
     return seconds, in_litellm, in_cases, in_grading
 
