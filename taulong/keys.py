@@ -14,7 +14,7 @@ VALUE = re.compile(
     r"\b(sk|rk|pk)-[\w-]{6,}|\bbearer\s+\S{6,}|\bAKIA\w{12,}|\bgh[pousr]_\w{16,}|\bhf_\w{16,}|\bAIza[\w-]{20,}|\beyJ[\w-]+\.[\w-]+\."
     r"|://[^/\s@]+@|[?&](api[-_]?)?(key|token)=", re.I)
 SHORTEST = 8
-"""Characters below which a value of the environment is no key: a switch, a path's name, a number."""
+"""Characters below which a value is no key but a switch, a path's name, a number, or a word that texts are full of."""
 
 
 def environment_keys() -> dict[str, str]:
@@ -40,7 +40,7 @@ def refuse_keys(field: str, value: Any) -> None:
 
 def scrub(text: str, key: str | None = None) -> str:
     """Return a text with every key of the environment replaced by its variable's name, and a further key by ``[key]``."""
-    if key:
+    if key and len(key) >= SHORTEST:
         text = text.replace(key, "[key]")
     for name, value in environment_keys().items():
         text = text.replace(value, f"[{name}]")

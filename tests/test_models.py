@@ -357,6 +357,13 @@ def test_a_models_own_key_is_used_and_reaches_no_result_or_log(shift, monkeypatc
         assert CANARY not in text
 
 
+def test_a_short_key_is_not_taken_out_of_what_is_said(shift):
+    with Endpoint(scripted_sides([shift])) as endpoint:
+        row = run_case(shift, shift.cases[0], first_memory("none", shift), Model("openai/tested", {"base_url": endpoint.url}, key="a"))
+        usual = run_case(shift, shift.cases[0], first_memory("none", shift), model(endpoint))
+    assert row.transcript == usual.transcript
+
+
 def test_a_failures_traceback_holds_no_key(shift):
     calls = models.ModelCalls(Model("openai/tested", {"base_url": "http://127.0.0.1:9/v1"}), 1)
     models.ModelFailure("x", ValueError(CANARY))
