@@ -76,6 +76,8 @@ def compare(first: dict, second: dict, known: Collection[str] | None = None) -> 
         second: contents after, or of the run.
         known: bill ids that were there from the start; default: those of ``first``.
     """
+    if first == second:
+        return {}
     known = known_bills(first) if known is None else known
     delta: Delta = {}
     for table, before, after in _changed_tables(_named(first, known), _named(second, known)):
