@@ -1,22 +1,32 @@
 # make run    the main job: shifts, runs, official rewards, notebooks and figures
 # make test   the tests and every committed notebook, cell by cell (under six minutes)
-# Both make .venv first, where it is missing, half made or out of date. Another interpreter: make PYTHON=python3.12 test
+# make rerun  all notebooks at full size into data/reruns, the committed ones untouched; again, and it says what differs
+# make test-browser   every notebook in a real JupyterLab and Chromium; screenshots in data/notebooks/screenshots
+# All make .venv first, where it is missing, half made or out of date. Another interpreter: make PYTHON=python3.12 test
 
 # Bytecode is wanted: without it, tau2 takes three times as long to import, in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
 PYTEST = .venv/bin/python -m pytest -n 2
 
-.PHONY: run test test-full environment clean
+.PHONY: run rerun test test-full test-browser environment clean
 
 run: environment
 	.venv/bin/python -m taulong reproduce
+
+rerun: environment
+	.venv/bin/python -m taulong rerun
 
 test: environment
 	$(PYTEST)
 
 test-full: environment
-	$(PYTEST) -m ""
+	$(PYTEST) -m "not browser"
+
+# One process: a notebook reads what those before it wrote.
+test-browser: environment
+	@.ci/browser
+	.venv/bin/python -m pytest -p no:nbval -m browser -rs -o addopts= tests/browser
 
 environment:
 	@.ci/environment

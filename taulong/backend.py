@@ -37,6 +37,7 @@ def _require_tau2() -> None:
 
 _require_tau2()
 
+import litellm  # noqa: E402
 from loguru import logger  # noqa: E402
 
 logger.disable("tau2")  # before tau2 is imported: it logs to stderr then, and at every step after
@@ -67,6 +68,7 @@ from tau2.evaluator.evaluator_env import EnvironmentEvaluator  # noqa: E402
 from tau2.orchestrator.orchestrator import Orchestrator, Role  # noqa: E402
 from tau2.registry import registry  # noqa: E402
 from tau2.user.user_simulator import UserSimulator  # noqa: E402
+from tau2.utils import llm_utils as _llm_utils  # noqa: E402
 from tau2.utils.utils import DATA_DIR  # noqa: E402
 
 try:  # the wheel
@@ -77,15 +79,19 @@ except ImportError:  # upstream 1.0
     from tau2.user.user_simulator_base import OUT_OF_SCOPE, STOP, TRANSFER  # noqa: E402
     from tau2.user.user_simulator_base import HalfDuplexUser as BaseUser  # noqa: E402
 
+litellm.suppress_debug_info = True  # else it prints an advertisement with every failed call
+litellm.client_session = None  # upstream's holds ten connections, however many threads there are
+completion = litellm.completion
+
 __all__ = [
     "OUT_OF_SCOPE", "STOP", "TRANSFER", "Action", "AssistantMessage", "BackendError", "BaseAgent", "BaseUser", "DATA_DIR",
     "EnvAssertion", "EnvFunctionCall", "Environment", "EvaluationType", "Installation", "LLMAgent", "Message",
     "MultiToolMessage", "Orchestrator", "RewardInfo", "RewardType", "Role", "SimulationRun", "Task", "TelecomDB",
     "TelecomEnvironment", "TelecomTools", "TelecomUserDB", "TelecomUserTools", "TerminationReason", "ToolCall", "ToolMessage",
-    "ToolType", "UserMessage", "UserSimulator", "database_contents", "domain_tasks", "environment_maker",
+    "ToolType", "UserMessage", "UserSimulator", "completion", "database_contents", "domain_tasks", "environment_maker",
     "evaluate_simulation", "get_today", "installation", "is_tool", "load_tasks", "new_database", "new_environment",
-    "new_user_database", "official_reward", "policy", "reached_reward", "registry", "simulation_reward", "telecom_splits",
-    "telecom_tasks", "tool_names", "tool_schema",
+    "new_user_database", "official_reward", "policy", "reached_reward", "registry", "route_completions", "simulation_reward",
+    "telecom_splits", "telecom_tasks", "tool_names", "tool_schema",
 ]
 
 POLICY_TYPES = ("manual", "workflow")
@@ -130,6 +136,15 @@ def data_digest(domain: str = "telecom") -> str:
         if path.name in kept or path.suffix == ".md":
             digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
+
+
+def route_completions(complete: Callable) -> None:
+    """Have every model call of tau2's agent and customer made by ``complete``, in place of LiteLLM's ``completion``.
+
+    tau2 has no other place for what both of its releases leave out: retries that outlast a rate limit, the tokens of
+    answers that cannot be used, errors without keys.
+    """
+    _llm_utils.completion = complete
 
 
 # --- tasks ----------------------------------------------------------------------------------------------------------

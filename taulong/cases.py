@@ -1,18 +1,20 @@
 """One case: a fresh conversation in a fresh environment, run by tau2's orchestrator and scored by tau2's evaluator."""
 
+import re
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from taulong import __version__, backend
-from taulong.agents import AGENTS, ScriptedAgent
+from taulong.agents import new_agent
 from taulong.backend import Orchestrator, Role, Task, TerminationReason
 from taulong.causes import corrective_tools, recurring_causes
 from taulong.customer import ScriptedCustomer
-from taulong.draws import Draws
-from taulong.environment import MASKED_ANSWERS, CaseEnvironment, NotebookTools
+from taulong.environment import MASKED_ANSWERS, CaseEnvironment, NotebookTools, customer_tool_types
 from taulong.graders import GRADER_VERSION, GRADERS, grade
+from taulong.keys import scrub
 from taulong.memory import Memory
+from taulong.models import BrokenMessage, Model, ModelCalls, ModelFailure, case_seed
 from taulong.shifts import Case, Shift
 
 ENDINGS = (
@@ -28,12 +30,9 @@ _ENDING_OF = {
 }
 
 
-class EmptyMessage(RuntimeError):
-    """A participant sent neither text nor a tool call; ``ending`` says which one."""
-
-    def __init__(self, ending: str):
-        super().__init__("a message with neither text nor tool calls")
-        self.ending = ending
+GRADING = "grading"
+"""How the reason begins of a case whose conversation is whole and whose grading failed."""
+CONSENT = re.compile(r"\s*(?:yes|yeah|yep|sure|ok|okay|of course|please|go ahead|i (?:agree|accept|confirm))\b", re.I)
 
 
 class CaseOrchestrator(Orchestrator):
@@ -64,11 +63,21 @@ class CaseOrchestrator(Orchestrator):
             self.utterances += 1
         super().step()
 
+    def get_trajectory(self) -> list:
+        """Return the messages as they came; tau2's copies them twice and sorts by the clock, which may be set back."""
+        return list(self.trajectory)
+
 
 def _generate(generate, ending: str, message, state):
-    reply, state = generate(message, state)
-    if not reply.tool_calls and not reply.has_text_content():
-        raise EmptyMessage(ending)
+    try:
+        reply, state = generate(message, state)
+        if not reply.tool_calls:
+            reply.tool_calls = None  # tau2 takes an empty list for a tool call and then finds no answer to it
+            if not reply.has_text_content():
+                raise BrokenMessage("a message with neither text nor tool calls")
+    except BrokenMessage as error:
+        error.ending = ending
+        raise
     return reply, state
 
 
@@ -81,12 +90,14 @@ class CaseRun:
         transcript: the conversation and the notebook before and after.
         seconds: wall time; kept apart, so that records are the same from run to run.
         notebook: the notebook's text after the case (None in mode ``none``).
+        retries: model calls that were made again; kept apart likewise.
     """
 
     record: dict
     transcript: dict
     seconds: float
     notebook: str | None
+    retries: int = 0
 
 
 def new_case_environment(case: Case, memory: Memory, solo_mode: bool = False) -> CaseEnvironment:
@@ -100,57 +111,71 @@ def new_case_environment(case: Case, memory: Memory, solo_mode: bool = False) ->
     )
 
 
-def run_case(shift: Shift, case: Case, memory: Memory, agent: str, trial: int = 0) -> CaseRun:
+def run_case(
+    shift: Shift, case: Case, memory: Memory, agent: str | Model, trial: int = 0, user: str | Model = "scripted",
+    log_prompts: bool = False,
+) -> CaseRun:
     """Return the record and transcript of one case.
 
-    An empty message ends the case as that participant's error. Any other exception is an infrastructure failure: the case is
-    ``unscored`` with the exception as its reason, never a zero.
+    A message that cannot be delivered ends the case as that participant's error. Any other exception is an infrastructure
+    failure: the case is ``unscored`` with the exception as its reason, never a zero.
+
+    Args:
+        shift, case: what is run.
+        memory: at the start of the case.
+        agent: name of an agent on board, or a model.
+        trial: number of the trial; changes the draws of a scripted agent and the seeds of a model.
+        user: ``scripted``, or a model.
+        log_prompts: put the models' system prompts and tools into the transcript, not only their digests.
     """
     started = time.perf_counter()
     task = Task.model_validate(case.task)
     environment = new_case_environment(case, memory)
-    participant = ScriptedAgent(
-        [], environment.policy + memory.section, memory, AGENTS[agent],
-        Draws("agent", shift.split, shift.seed, case.position, trial),
-    )
+    where = (shift.split, shift.seed, case.position, trial)
+    calls = {side: ModelCalls(model, case_seed(side, *where))
+             for side, model in (("agent", agent), ("user", user)) if isinstance(model, Model)}
+    policy = environment.policy + memory.section
     orchestrator = CaseOrchestrator(
-        shift.config.patience, domain=environment.domain_name, agent=participant, user=ScriptedCustomer(task.user_scenario),
+        shift.config.patience, domain=environment.domain_name,
+        agent=calls["agent"].agent(environment.tools, policy) if "agent" in calls
+        else new_agent(agent, environment.get_tools() if ":" in agent else [], policy, memory, where),
+        user=calls["user"].customer(environment.user_tools, task) if "user" in calls else ScriptedCustomer(task.user_scenario),
         environment=environment, task=task, max_steps=shift.config.max_steps,
     )
     failure = None
     try:
         orchestrator.run()
         ending = _ending(orchestrator)
-    except EmptyMessage as error:
+    except BrokenMessage as error:
         ending = error.ending
+    except ModelFailure as error:
+        ending, failure = "infrastructure", str(error)
     except Exception as error:  # noqa: BLE001  whatever broke, the case is unscored and says why
-        ending, failure = "infrastructure", f"{type(error).__name__}: {error}"
+        if orchestrator.done and orchestrator.to_role == Role.ENV:  # the agent stopped in a message with a tool call: tau2
+            ending = _ending(orchestrator)  # refuses to wrap up, but the conversation is over, and graded without the call
+        else:
+            ending, failure = "infrastructure", scrub(f"{type(error).__name__}: {error}")
     if ending == "user_error":
         failure = "the customer simulator sent an empty or malformed message"
     messages = orchestrator.get_trajectory()
-    verdicts = dict.fromkeys(("official_reward", *GRADERS, "gated_reward"))
-    findings = []
-    if failure is None:
-        grades = grade(task, messages, partial(new_case_environment, case, memory))
-        failure = grades.official_reason
-        statuses = {name: verdict.status for name, verdict in grades.verdicts.items()}
-        verdicts = {"official_reward": grades.official_reward, **statuses, "gated_reward": grades.gated_reward}
-        findings = [asdict(finding) for finding in grades.findings]
     facts = _facts(environment, orchestrator, messages, memory)
     tau2 = backend.installation()
     identity = {"shift_id": shift.shift_id, "case_id": case.case_id}
-    arm = {"memory_mode": memory.mode, "agent": agent, "user": "scripted"}
+    arm = {"memory_mode": memory.mode, "agent": str(agent), "user": str(user)}
     record = {
         **identity, "split": shift.split, "seed": shift.seed, "trial": trial, "position": case.position,
         "population": case.population, "cause": case.cause, "recurring_cause": shift.recurring_cause,
-        "teaching_seen": shift.teaching_seen(case.position), **arm, **verdicts,
+        "teaching_seen": shift.teaching_seen(case.position), **arm, **_UNGRADED,
         "transferred": facts["transferred"] or ending == "transfer", "ending": ending,
+        "ended_on_consent": facts["ended_on_consent"],
         "utterances": max(orchestrator.utterances, 0), "steps": orchestrator.step_count, "tool_errors": facts["tool_errors"],
-        "commitment": environment.commitment,
+        "ownership_errors": facts["ownership_errors"], "commitment": environment.commitment,
         "fix_in_notebook": None if memory.text is None else recurring_causes()[shift.recurring_cause].corrective_tool in memory.text,
         "notebook_length_before": len(memory.text or ""), "notebook_length_after": len(facts["notebook"] or ""),
         "notebook_writes": facts["writes"], "notebook_refusals": facts["refusals"],
-        "agent_tokens": 0, "user_tokens": 0, "agent_cost": 0.0, "user_cost": 0.0, "unpriced_calls": 0,
+        **{f"{side}_tokens": calls[side].tokens if side in calls else 0 for side in ("agent", "user")},
+        **{f"{side}_cost": calls[side].cost if side in calls else 0.0 for side in ("agent", "user")},
+        "unpriced_calls": sum(side.unpriced_calls for side in calls.values()),
         "outcome": "scored" if failure is None else "unscored", "reason": failure,
         "taulong_version": __version__, "grader_version": GRADER_VERSION, "tau2_distribution": tau2.distribution,
         "tau2_version": tau2.version, "tau2_data": tau2.data_digest,
@@ -159,9 +184,51 @@ def run_case(shift: Shift, case: Case, memory: Memory, agent: str, trial: int = 
         **identity, "trial": trial, "position": case.position, **arm, "notebook_before": memory.text, "notebook_after": facts["notebook"],
         "messages": [_plain(message) for message in messages], "masked_messages": facts["masked"],
         "commitment_message": facts["commitment"],
-        "undelivered_message": len(messages) - 1 if orchestrator.out_of_patience else None, "findings": findings,
+        "undelivered_message": len(messages) - 1 if orchestrator.out_of_patience else None, "findings": [],
+        **{f"{name}_prompt": side.digest for name, side in calls.items()},
+        **{f"{name}_prompt_text": side.prompt for name, side in calls.items() if log_prompts},
     }
-    return CaseRun(record, transcript, time.perf_counter() - started, facts["notebook"])
+    if failure is None:
+        _grade(record, transcript, case, memory, messages)
+    return CaseRun(record, transcript, time.perf_counter() - started, facts["notebook"], sum(side.retries for side in calls.values()))
+
+
+_UNGRADED = dict.fromkeys(("official_reward", *GRADERS, "gated_reward"))
+
+
+def _grade(record: dict, transcript: dict, case: Case, memory: Memory, messages: list) -> None:
+    """Put what the graders say of a whole conversation into its record and transcript."""
+    try:
+        grades = grade(Task.model_validate(case.task), messages, partial(new_case_environment, case, memory))
+    except Exception as error:  # noqa: BLE001  the conversation is kept, and graded again by grade_again
+        record.update(_UNGRADED, outcome="unscored", reason=scrub(f"{GRADING}: {type(error).__name__}: {error}"))
+        return
+    statuses = {name: verdict.status for name, verdict in grades.verdicts.items()}
+    record.update(official_reward=grades.official_reward, **statuses, gated_reward=grades.gated_reward,
+                  outcome="scored" if grades.official_reason is None else "unscored", reason=None)
+    if grades.official_reason is not None:
+        record["reason"] = f"{GRADING}: {grades.official_reason}"
+    transcript["findings"] = [asdict(finding) for finding in grades.findings]
+
+
+def is_whole(record: dict) -> bool:
+    """Return whether a case's conversation came to its end: then a missing score is the grading's fault alone."""
+    return record["outcome"] == "scored" or (record["reason"] or "").startswith(GRADING + ":")
+
+
+def grade_again(case: Case, memory: Memory, record: dict, transcript: dict) -> tuple[dict, dict]:
+    """Return the record and transcript of a whole conversation, graded from the transcript: nothing is run again.
+
+    Args:
+        case: the case.
+        memory: its memory; the text is taken from the transcript.
+        record, transcript: as they were written.
+    """
+    record, transcript = dict(record), dict(transcript)
+    kinds = {"assistant": backend.AssistantMessage, "user": backend.UserMessage, "tool": backend.ToolMessage}
+    messages = [kinds[message["role"]].model_validate(message) for message in transcript["messages"]]
+    _grade(record, transcript, case, replace(memory, text=transcript["notebook_before"]), messages)
+    return record, transcript
 
 
 def _ending(orchestrator: CaseOrchestrator) -> str:
@@ -175,24 +242,40 @@ def _ending(orchestrator: CaseOrchestrator) -> str:
 
 def _facts(environment: CaseEnvironment, orchestrator: CaseOrchestrator, messages: list, memory: Memory) -> dict:
     """Return what the records take from the conversation, by one pass over its messages."""
-    names = {call.id: call.name for message in messages for call in getattr(message, "tool_calls", None) or ()}
-    masked, commitment, transferred, tool_errors = [], None, False, 0
+    names: dict[str, str] = {}  # ids are unique within a message, but not every model's in a conversation
+    masked, commitment, transferred, errors = [], None, False, {"tool_errors": 0, "ownership_errors": 0}
+    own_tools = type(environment.tools)
     for index, message in enumerate(messages):
         if message.role != "tool":
+            names.update({call.id: call.name for call in message.tool_calls or ()})
             continue
+        name = names.get(message.id, "")
         if message.requestor == "assistant":
-            tool_errors += message.error
-            transferred |= names.get(message.id) == "transfer_to_human_agents" and not message.error
+            not_its_own = name in customer_tool_types() and not hasattr(own_tools, name)
+            errors["ownership_errors" if not_its_own else "tool_errors"] += message.error
+            transferred |= name == "transfer_to_human_agents" and not message.error
         elif environment.masked and message.content in MASKED_ANSWERS:
             masked.append(index)
-        elif environment.masked and commitment is None and names.get(message.id) in corrective_tools() and not message.error:
+        elif environment.masked and commitment is None and name in corrective_tools() and not message.error:
             commitment = index
     tools = environment.tools
     return {
-        "masked": masked, "commitment": commitment, "transferred": transferred, "tool_errors": tool_errors,
-        "notebook": tools.notebook if memory.writable else memory.text,
+        **errors, "masked": masked, "commitment": commitment, "transferred": transferred,
+        "ended_on_consent": _ended_on_consent(messages), "notebook": tools.notebook if memory.writable else memory.text,
         "writes": getattr(tools, "writes", 0), "refusals": getattr(tools, "refusals", 0),
     }
+
+
+def _ended_on_consent(messages: list) -> bool:
+    """Return whether the customer agreed to a question and ended the conversation in one message.
+
+    tau2 ends at the stop token, whatever the text before it: the agent never acts on such a "Yes, please".
+    """
+    last = messages[-1] if messages else None
+    if last is None or last.role != "user" or last.tool_calls or backend.STOP not in (last.content or ""):
+        return False
+    asked = next((m.content for m in reversed(messages) if m.role == "assistant" and not m.tool_calls), "")
+    return "?" in asked and CONSENT.match(last.content) is not None
 
 
 def _plain(message) -> dict:

@@ -14,9 +14,13 @@ COMMANDS = {
     "reproduce": ("do the main job: shifts, runs, notebooks and figures at full size", "taulong.reproduction"),
     "generate": ("generate a set of shifts", "taulong.shifts"),
     "run": ("execute a set of shifts by agents under memory modes", "taulong.runs"),
+    "show": ("print one case of a run: the conversation, the notebook, what graders object to", "taulong.reading"),
     "audit": ("what the reward can and cannot see, over tau2's telecom tasks", "taulong.audit"),
     "regrade": ("every verdict on finished tau2 result files", "taulong.regrade"),
+    "sweep": ("run notebooks over points of their parameters", "taulong.sweeps"),
     "notebook": ("run a notebook in batch, with other parameters", "taulong.notebooks"),
+    "rerun": ("rerun all notebooks at full size into a folder of their own", "taulong.reruns"),
+    "report": ("what memory was worth in a run, as one HTML file", "taulong.report"),
     "info": ("which taulong, Python and tau2 these are", "taulong.info"),
 }
 

@@ -69,7 +69,7 @@ class CaseEnvironment(TelecomEnvironment):
       and beat one in four.
     - *A corrective call is a call of any tool that can resolve one of the causes*, see
       :func:`taulong.causes.corrective_tools`; arguments do not matter, so a corrective call with useless arguments is spent.
-      A call that fails with an error changed nothing, shows nothing and is no commitment.
+      A call that fails with an error has fixed nothing, shows nothing and is no commitment.
     - *Incidents are recognized by the phone model*, which the incidents of a shift share and its lookalikes do not have;
       without a mark, whether a note applies could not be known but only guessed.
     - *The first case is a teaching incident*, see :func:`taulong.shifts.generate_shift`.

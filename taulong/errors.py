@@ -20,6 +20,10 @@ class DataError(TauLongError):
     """A file that is missing, damaged, foreign, or does not fit the configuration."""
 
 
+class RunError(TauLongError):
+    """A run that cannot go on, or not beside another one; what it has come to is kept."""
+
+
 def near(word: str, known: Iterable[str]) -> str:
     """Return the end of an error message about an unknown word: the near match, or else all that are known."""
     known = [str(name) for name in known]

@@ -6,7 +6,7 @@ black and dashed).
 """
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from taulong.errors import ConfigError
-from taulong.metrics import AGENTS, MODES, require_complete, scores, solved
+from taulong.errors import ConfigError, check_name
+from taulong.metrics import AGENTS, MODES, MixedRecords, require_complete, require_one_version, scores, solved
 from taulong.statistics import contrast, matched, shift_draws
 
 STYLE = {
@@ -194,17 +194,25 @@ def plot_forest(table: pd.DataFrame) -> Figure:
 
 
 def cap_table(
-    tables: Mapping[int, pd.DataFrame], reward: str = "official_reward", level: float = 0.95, mode: str = "notebook"
+    tables: Iterable[pd.DataFrame], reward: str = "official_reward", level: float = 0.95, mode: str = "notebook"
 ) -> pd.DataFrame:  # fmt: skip
     """Return memory value, mode - none on testing cases, for each notebook cap and agent.
 
     Args:
-        tables: the records of each cap (characters), complete with both modes.
+        tables: one table of metrics.read_table per cap, with both modes.
 
     Columns: agent, memory_mode, notebook_cap, value, low, high, cases, shifts, level, note, partial.
+
+    Raises:
+        MixedRecords: the tables differ in more than the cap, or two have the same.
     """
+    tables = list(tables)
+    require_one_version(pd.concat(tables))
+    by_cap = {int(cap): table for table in tables for cap in table["notebook_cap"].unique()}
+    if len(by_cap) < len(tables):
+        raise MixedRecords(f"notebook_cap: {len(tables)} runs have {len(by_cap)} caps; give one run for each cap")
     rows = []
-    for cap, table in sorted(tables.items()):
+    for cap, table in sorted(by_cap.items()):
         partial = require_complete(table, allow_partial=True)
         for agent in _agents(table):
             found = contrast(table, (agent, mode), (agent, "none"), reward, level=level)
@@ -280,10 +288,8 @@ def plot_rewards(table: pd.DataFrame, axis: str = "position") -> Figure:
             panel.fill_between(lines["gated_reward"]["x"], gated, official, color="#d55e00", alpha=0.25, linewidth=0)
             if len(official):
                 gap = np.average(official - gated, weights=lines["official_reward"]["cases"])
-                free = 0.1 if official.mean() > 0.5 else 0.9
-                panel.text(0.97, free, f"gap {gap:.2f}", transform=panel.transAxes, ha="right", va="center",
-                           bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1})  # fmt: skip
-            panel.set(ylim=(-0.09, 1.09), yticks=(0, 0.5, 1), xticks=sorted(table["x"].unique()), xmargin=0.12)
+                panel.text(0.97, 0.93, f"gap {gap:.2f}", transform=panel.transAxes, ha="right", va="center")
+            panel.set(ylim=(-0.09, 1.4), yticks=(0, 0.5, 1), xticks=sorted(table["x"].unique()), xmargin=0.12)
         row[0].set_ylabel(mode)
     for panel in panels[-1]:
         panel.set_xlabel(AXES[axis])
@@ -307,7 +313,7 @@ def evidence_table(table: pd.DataFrame, corrective_tools: Mapping[str, str], mod
 
     Columns: agent, memory_mode, stage, meaning, cases, total, share, outside, shifts, partial.
     """
-    table = table[table["memory_mode"] == mode]
+    table = table[table["memory_mode"] == check_name("mode", mode, table["memory_mode"].unique())]
     if unknown := set(table["recurring_cause"].dropna()) - set(corrective_tools):
         given = ", ".join(corrective_tools)
         raise ConfigError(f"corrective_tools: none for {', '.join(sorted(unknown))}; given for {given}")
@@ -453,7 +459,7 @@ def _panels(
     figure.get_layout_engine().set(rect=(0, below / height, 1, 1 - below / height))
     figure.text(0.08 / width, 0.04 / height, text, fontsize=6.5, va="bottom", linespacing=1.15)
     figure.caption = text
-    partial = "; ".join(sorted({note for note in table["partial"].fillna("") if note}))
+    partial = "; ".join(sorted(set(table["partial"].dropna()) - {""}))
     figure.partial = textwrap.fill(partial, int(16 * width))
     return figure, panels
 

@@ -42,11 +42,11 @@ class Customer:
     records: dict[str, list[dict]]
 
     @property
-    def ids(self) -> set[str]:
-        """Every id and phone number the customer's records hold; no other customer of a shift has any of them."""
+    def ids(self) -> list[str]:
+        """Every id and phone number the customer's records hold; within a shift each occurs once."""
         keys = {"customers": "customer_id", "lines": "line_id", "devices": "device_id", "bills": "bill_id"}
-        held = {row[key] for table, key in keys.items() for row in self.records[table]}
-        return held | {line["phone_number"] for line in self.records["lines"]}
+        held = [row[key] for table, key in keys.items() for row in self.records[table]]
+        return held + [line["phone_number"] for line in self.records["lines"]]
 
     def database(self) -> backend.TelecomDB:
         """Return a fresh agent database: the shipped customers as bystanders, and this one."""
@@ -64,7 +64,7 @@ def mint_customer(split: str, seed: int, position: int, phone_model: str, taken:
     """Return the customer at a position of a shift.
 
     The draws are keyed by (split, seed, position), so they tell nothing about the cause and do not depend on the other
-    customers, except that ids and numbers in ``taken`` are drawn again. The account has two lines: the caller's own and
+    customers, except that a customer with an id or number that is in ``taken`` or occurs twice is drawn again. The account has two lines: the caller's own and
     another one; a paid, an issued and a Draft bill (without a Draft bill a refuel would mint one with a random id, and two
     replays of the same calls would differ); contracts that run; no overdue bill; data left on the plan.
 
@@ -78,7 +78,7 @@ def mint_customer(split: str, seed: int, position: int, phone_model: str, taken:
     attempt = 0
     while True:
         customer = _mint(Draws("identity", split, seed, position, attempt), phone_model)
-        if not customer.ids & taken:
+        if len(taken.union(customer.ids)) == len(taken) + len(customer.ids):
             return customer
         attempt += 1
 

@@ -7,7 +7,7 @@ from taulong.draws import Draws
 from taulong.errors import check_name
 from taulong.shifts import Shift
 
-MEMORY_MODES = ("none", "notebook", "oracle", "placebo", "transcript")
+MEMORY_MODES = ("none", "notebook", "oracle", "placebo", "transcript", "frozen")
 CONVERSATION = "--- earlier conversation ---"
 
 
@@ -53,8 +53,13 @@ class Memory:
         return replace(self, text="\n".join(filter(None, [self.text, CONVERSATION, *map(_told, messages)])))
 
 
+    def frozen(self) -> "Memory":
+        """Return the memory of the second pass: the same text, read-only."""
+        return replace(self, mode="frozen", writable=False)
+
+
 def first_memory(mode: str, shift: Shift) -> Memory:
-    """Return the memory before a shift's first case.
+    """Return the memory before a shift's first case (``frozen`` has none: it is what a notebook is in the second pass).
 
     ``placebo`` has the oracle's note with the fix of a shift with another recurring cause: it looks as good and is wrong.
     """
@@ -72,6 +77,8 @@ def first_memory(mode: str, shift: Shift) -> Memory:
             return Memory(mode, fix_note(shift.phone_model, cause), False, cap)
         case "transcript":
             return Memory(mode, "", False, cap)
+        case _:
+            raise ValueError(f"memory_mode: {mode!r} follows a notebook and has no first memory")
 
 
 def _told(message: dict) -> str:

@@ -69,8 +69,7 @@ def with_owed(records: pd.DataFrame, planned: pd.DataFrame | None = None) -> pd.
     """Return the records plus one row with outcome ``owed`` for each planned case without one, sorted by arm and case.
 
     Args:
-        records: one row per case and arm. Rows of a frozen second pass (``frozen_pass`` true) get memory mode
-            ``frozen``.
+        records: one row per case and arm.
         planned: the cases of the shifts (at least shift_id, case_id, position, population), each planned for every arm
             in the records; ``agent`` and ``memory_mode`` columns, where present, name the arms instead. Without it,
             every arm is taken to owe all cases any arm has, and every shift all positions up to the highest in the
@@ -79,10 +78,6 @@ def with_owed(records: pd.DataFrame, planned: pd.DataFrame | None = None) -> pd.
     Raises:
         MixedRecords: versions differ within the table, or a case occurs twice in an arm.
     """
-    records = records.copy()
-    if "frozen_pass" in records:
-        second = records.pop("frozen_pass").eq(True)
-        records["memory_mode"] = records["memory_mode"].mask(second, "frozen")
     require_one_version(records)
     arm = [field for field in ARM_FIELDS if field in records]
     if (doubled := records.duplicated([*arm, "case_id"])).any():
@@ -92,7 +87,7 @@ def with_owed(records: pd.DataFrame, planned: pd.DataFrame | None = None) -> pd.
     cases = _known_cases(records) if planned is None else planned
     if not {"agent", "memory_mode"} <= set(cases):
         cases = cases.merge(records[arm].drop_duplicates(), how="cross")
-        cases = cases[(cases["memory_mode"] != "frozen") | (cases["population"] == "testing")]
+    cases = cases[(cases["memory_mode"] != "frozen") | (cases["population"] == "testing")]  # the second pass has no others
     owed = cases.merge(records[[*arm, "case_id"]], how="left", on=[*arm, "case_id"], indicator=True)
     owed = owed[owed.pop("_merge") == "left_only"].assign(outcome="owed")
     table = pd.concat([records, owed], ignore_index=True) if len(owed) else records

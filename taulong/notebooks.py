@@ -18,6 +18,7 @@ from typing import Any
 
 import taulong
 from taulong.errors import TauLongError, near
+from taulong.keys import refuse_keys
 from taulong.paths import NOTEBOOKS, OUTPUTS, atomic_write, shown
 
 SENTINEL = "metrics in "
@@ -165,6 +166,7 @@ def check_parameters(parameters: dict[str, Any], defaults: dict[str, Any]) -> di
     takes any plain value.
     """
     checked = {}
+    refuse_keys("parameters", parameters)  # before papermill writes them into the notebook
     for name, value in parameters.items():
         if name not in defaults:
             raise NotebookError(f"unknown parameter {name!r}; {near(name, defaults)}")

@@ -23,20 +23,22 @@ def find_root(package: Path = Path(__file__).resolve().parent, start: Path | Non
 
 
 ROOT = find_root()
+WORK = Path(os.environ.get("TAULONG_WORK") or ROOT).resolve()
+"""Where data/ and figures/ are: the project's root, unless the environment names another folder, as a rerun does."""
 NOTEBOOKS = ROOT / "notebooks"
-DATA = ROOT / "data"
+DATA = WORK / "data"
 SHIFTS = DATA / "shifts"
 RUNS = DATA / "runs"
 AUDIT = DATA / "audit"
-FIGURES = ROOT / "figures"
+FIGURES = WORK / "figures"
 OUTPUTS = DATA / "notebooks"
 """Executed notebooks; not committed."""
 
 
 def shown(path: str | os.PathLike) -> str:
-    """Return a path as it may be printed in a committed notebook: from the root if below it, else its name alone."""
+    """Return a path as it may be printed in a committed notebook: from where data/ is, or the root, else its name alone."""
     path = Path(path).resolve()
-    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
+    return next((path.relative_to(base).as_posix() for base in (WORK, ROOT) if path.is_relative_to(base)), path.name)
 
 
 def atomic_write(path: str | os.PathLike, content: str | bytes, fsync: bool = False) -> None:

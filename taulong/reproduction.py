@@ -2,12 +2,14 @@
 
 import argparse
 import os
-from pathlib import Path
 
 from taulong.paths import FIGURES, OUTPUTS, shown
 
 NAME = "reproduction"
 AGENTS = ("learner", "guesser", "parrot", "transferrer", "meddler", "forgetful")
+MODES = ("none", "notebook", "oracle", "placebo", "transcript", "frozen")
+CAPS = (0, 125, 250, 500, 1000)  # besides the default of 2,000
+CAP_AGENTS = ("learner", "forgetful")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,25 +18,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
 
 
+def cap_name(cap: int, name: str = NAME) -> str:
+    """Return the name of the set of shifts, and of the run, with a notebook of ``cap`` characters."""
+    return f"{name}-cap-{cap}"
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Generate the shifts, run every agent on board under every memory mode, execute the notebooks and print the metrics."""
-    from taulong.metrics import case_metrics, with_owed
+    """Run every agent on board under every memory mode, sweep the notebook's cap, execute the notebooks, print the metrics."""
     from taulong.notebooks import run_notebook
     from taulong.runs import RunConfig, execute_runs
     from taulong.shifts import ShiftConfig, generate_shifts, write_shifts
 
-    write_shifts(generate_shifts(ShiftConfig(), "eval", arguments.num_shifts), NAME)
-    folder = execute_runs(RunConfig(NAME, AGENTS), NAME, arguments.workers, fresh=True)
+    sets = {NAME: ShiftConfig(), **{cap_name(cap): ShiftConfig(notebook_cap=cap) for cap in CAPS}}
+    for name, config in sets.items():
+        write_shifts(generate_shifts(config, "eval", arguments.num_shifts), name)
+        whole = name == NAME
+        plan = RunConfig(name, AGENTS if whole else CAP_AGENTS, MODES if whole else ("none", "notebook"))
+        folder = execute_runs(plan, name, arguments.workers, fresh=True, progress=True)
+        print(f"{shown(folder.path)}: {folder.account.scored} of {folder.account.planned} cases scored")
     notebooks = {
         "10_generate_shifts": {"shifts": NAME, "num_shifts": arguments.num_shifts},
-        "20_execute_runs": {"shifts": NAME, "run": NAME, "agents": list(AGENTS), "fresh": False},
-        "40_memory_value": {"run": NAME},
+        "20_execute_runs": {"shifts": NAME, "run": NAME, "agents": AGENTS, "memory_modes": MODES, "fresh": False},
+        "40_memory_value": {"run": NAME, "cap_runs": [cap_name(cap) for cap in CAPS]},
     }
     for name, parameters in notebooks.items():
-        executed = run_notebook(name, parameters, OUTPUTS / NAME / f"{name}.ipynb")
-        print(f"executed {shown(executed)}")
-    table = case_metrics(with_owed(folder.records()))
-    wide = table[table["reward"] != "gated_reward"].pivot(index=["agent", "memory_mode"], columns="metric", values="count")
-    print(wide.to_string())
+        print(f"executed {shown(run_notebook(name, parameters, OUTPUTS / NAME / f'{name}.ipynb'))}")
+    print(results_table())
     print(f"figures: {shown(FIGURES / NAME)}")
     return 0
+
+
+def results_table(name: str = NAME) -> str:
+    """Return the accuracies of a run as a Markdown table, from the metrics that ``20_execute_runs`` wrote.
+
+    A row per agent and memory mode; the shift's reward, official and gated, is the mean over shifts of the sum over cases.
+    """
+    import json
+
+    from taulong.paths import RUNS
+
+    metrics = json.loads((RUNS / name / "20_execute_runs.metrics.json").read_text(encoding="utf-8"))
+    columns = ("masked_env_accuracy", "teaching_env_accuracy", "lookalike_env_accuracy", "masked_transfer_rate")
+    lines = ["| agent | memory mode | testing | teaching | lookalike | masked transfer | shift reward | gated |", "|---|---|" + "---:|" * 6]
+    arms = dict.fromkeys(key.rsplit(", ", 1)[0] for key in metrics["accuracy"])
+    for arm in arms:
+        values = [metrics["accuracy"].get(f"{arm}, {column}") for column in columns]
+        values += [metrics["mean_shift_reward"].get(f"{reward}, {arm}") for reward in ("official_reward", "gated_reward")]
+        agent, mode = arm.split(", ")
+        lines.append(f"| {agent} | {mode} | " + " | ".join("" if value is None else f"{value:.2f}" for value in values) + " |")
+    return "\n".join(lines)

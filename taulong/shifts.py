@@ -195,7 +195,7 @@ def generate_shift(config: ShiftConfig, split: str, seed: int) -> Shift:
             cause = draws.choice([name for name in causes if name != recurring])
             case_model = draws.choice([name for name in phone_models() if name != model])
         customer = mint_customer(split, seed, position, case_model, taken)
-        taken |= customer.ids
+        taken.update(customer.ids)
         case_id = f"{split}-{seed}/{position}"
         cases.append(Case(case_id, position, population, cause, customer.records, _task(case_id, cause, customer)))
     return Shift(f"{split}-{seed}", split, seed, recurring, model, config, tuple(cases))
@@ -215,7 +215,7 @@ def _task(case_id: str, cause: str, customer) -> dict:
         text = text.replace(json.dumps(old)[1:-1], json.dumps(new)[1:-1])
     plain = json.loads(text)
     plain["id"] = case_id
-    plain["user_scenario"]["persona"] = customer.persona
+    plain["user_scenario"] = {"persona": customer.persona, "instructions": plain["user_scenario"]["instructions"]}
     return plain
 
 
@@ -233,8 +233,8 @@ def shift_paths(name: str | Path) -> tuple[Path, Path]:
 def write_shifts(shifts: Sequence[Shift], name: str | Path) -> Path:
     """Write a set of shifts as JSON Lines with a manifest beside it and return the file's path.
 
-    The manifest holds config, split, versions, and a digest of every line, by which :func:`read_shifts` names a line that
-    was changed.
+    The manifest holds config, split, versions, a digest of every line, by which :func:`read_shifts` names a line that was
+    changed, and a digest of all that, by which it sees a change of the manifest itself.
     """
     from taulong.backend import installation
 
@@ -245,17 +245,17 @@ def write_shifts(shifts: Sequence[Shift], name: str | Path) -> Path:
     tau2 = installation()
     manifest = {
         "format": "taulong-shifts-1", "config": asdict(shifts[0].config), "split": shifts[0].split,
-        "num_shifts": len(shifts), "first_seed": shifts[0].seed, "digest": _digest("\n".join(lines)),
+        "num_shifts": len(shifts), "first_seed": shifts[0].seed,
         "taulong_version": __version__, "tau2_distribution": tau2.distribution, "tau2_version": tau2.version,
         "tau2_data": tau2.data_digest, "lines": [_digest(line) for line in lines],
     }
     atomic_write(path, "\n".join(lines) + "\n")
-    atomic_write(manifest_path, json.dumps(manifest, indent=1) + "\n")
+    atomic_write(manifest_path, json.dumps({**manifest, "digest": _digest(json.dumps(manifest))}, indent=1) + "\n")
     return path
 
 
 def read_manifest(name: str | Path) -> dict:
-    """Return the manifest of a set of shifts; raises DataError when it is missing or not one of ours."""
+    """Return the manifest of a set of shifts; raises DataError when it is missing, edited or not one of ours."""
     path, manifest_path = shift_paths(name)
     remedy = "generate the set again with: taulong generate"
     for wanted in (path, manifest_path):
@@ -264,12 +264,14 @@ def read_manifest(name: str | Path) -> dict:
             raise DataError(f"{wanted.name}: no such file of shifts; {near(path.stem, others)} Or {remedy}")
     try:
         manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
+        digest = manifest.pop("digest")
         if manifest["format"] != "taulong-shifts-1":
             raise KeyError("format")
-        manifest["config"] = ShiftConfig.from_dict(manifest["config"])
-    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{manifest_path.name}: not a manifest of shifts ({error}); {remedy}") from error
-    return manifest
+    if _digest(json.dumps(manifest)) != digest:
+        raise DataError(f"{manifest_path.name}: edited since it was written; {remedy}")
+    return {**manifest, "config": ShiftConfig.from_dict(manifest["config"]), "digest": digest}
 
 
 def read_shifts(name: str | Path) -> list[Shift]:

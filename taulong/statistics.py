@@ -24,7 +24,8 @@ from taulong.metrics import ARM_FIELDS, require_one_version, scores, solved
 
 MAX_DROPPED = 0.1  # share of planned pairs that may be missing before an estimate is refused
 DESCRIPTIVE_BELOW = 6  # an exact sign-flip test of fewer shifts cannot reach p < .05
-EXACT_UP_TO = 16  # shifts: 2**16 sign patterns are enumerated, above that 99,999 are drawn
+EXACT_UP_TO = 16  # shifts: 2**16 patterns of signs are enumerated
+DRAWN_FLIPS = 99_999  # patterns drawn above that
 
 
 class Arm(NamedTuple):
@@ -104,7 +105,7 @@ def contrast(
         MixedRecords: rows that may not share a table.
     """
     pairs = matched(table, (arm, baseline), metric, population)
-    difference = pairs.kept.iloc[:, 0] - pairs.kept.iloc[:, 1]
+    difference = pairs.kept[0] - pairs.kept[1]
     means = difference.groupby(pairs.shift_of).mean()
     return _estimate(_difference_name(arm, baseline), means.to_numpy(), pairs, level, max_dropped, seed)
 
@@ -115,9 +116,26 @@ def arm_mean(
 ) -> Estimate:  # fmt: skip
     """Return the mean of a metric in one arm, clustered by shift (no p value: zero is no hypothesis about it)."""
     pairs = matched(table, (arm,), metric, population)
-    means = pairs.kept.iloc[:, 0].groupby(pairs.shift_of).mean()
+    means = pairs.kept[0].groupby(pairs.shift_of).mean()
     found = _estimate(str(Arm(*arm)), means.to_numpy(), pairs, level, max_dropped, 0)
     return dataclasses.replace(found, p=None, p_method=None)
+
+
+def memory_contrasts(
+    table: pd.DataFrame, metric: str = "official_reward", level: float = 0.95, max_dropped: float = MAX_DROPPED,
+    seed: int = 0,
+) -> list[Estimate]:  # fmt: skip
+    """Return the contrasts of the memory question: every mode of every agent against its own none.
+
+    On testing cases, where memory can help, then on lookalikes, where it can mislead; the frozen second pass has no
+    lookalikes.
+    """
+    arms = [Arm(*arm) for arm in table[["agent", "memory_mode"]].drop_duplicates().itertuples(index=False)]
+    return [
+        contrast(table, arm, Arm(arm.agent, "none"), metric, population, level, max_dropped, seed)
+        for population in ("testing", "lookalike") for arm in arms
+        if arm.memory_mode != "none" and (population, arm.memory_mode) != ("lookalike", "frozen")
+    ]  # fmt: skip
 
 
 def learning_slope(
@@ -132,7 +150,7 @@ def learning_slope(
     """
     pairs = matched(table, (arm, baseline), metric, population)
     frame = pd.DataFrame({"x": pairs.cases.loc[pairs.kept.index, over].astype(float)})
-    frame["y"] = pairs.kept.iloc[:, 0] - pairs.kept.iloc[:, 1]
+    frame["y"] = pairs.kept[0] - pairs.kept[1]
     centred = frame["x"] - frame.groupby(pairs.shift_of)["x"].transform("mean")
     sums = pd.DataFrame({"xy": centred * frame["y"], "xx": centred**2}).groupby(pairs.shift_of).sum()
     slopes = (sums["xy"] / sums["xx"])[sums["xx"] > 0]
@@ -155,7 +173,7 @@ def headroom_share(
     """
     name = f"{agent}: ({mode} - none) / (oracle - none)"
     pairs = matched(table, ((agent, mode), (agent, "oracle"), (agent, "none")), metric, population)
-    differences = pairs.kept.iloc[:, :2].sub(pairs.kept.iloc[:, 2], axis=0).groupby(pairs.shift_of).mean().to_numpy()
+    differences = pairs.kept[[0, 1]].sub(pairs.kept[2], axis=0).groupby(pairs.shift_of).mean().to_numpy()
     whole = _estimate(name, differences[:, 1], pairs, level, max_dropped, 0)
     blank = dataclasses.replace(whole, value=None, low=None, high=None, p=None, p_method=None)
     if whole.value is None or whole.shifts < 2:
@@ -194,17 +212,22 @@ def cluster_interval(means: np.ndarray, level: float = 0.95) -> tuple[np.ndarray
 
 
 def sign_flip_p(means: np.ndarray, seed: int = 0) -> tuple[float, str]:
-    """Return the two-sided p value of the mean against all sign flips of the cluster means, and how it was found.
+    """Return the two-sided p value of the mean against sign flips of the cluster means, and how it was found.
 
-    Exact up to 16 clusters (every pattern is enumerated); above, 99,999 seeded draws, so p is at least 2e-5 then. The
-    hypothesis is that each cluster's difference is as likely with either sign.
+    The hypothesis is that each cluster's difference is as likely with either sign. Up to 16 clusters every pattern of
+    signs is enumerated and p is exact; above, 99,999 patterns are drawn and p is (1 + as extreme) / 100,000, so that it
+    is valid and at least 1e-5. scipy's permutation_test gives the same numbers at a hundred times the cost.
     """
-    exact = len(means) <= EXACT_UP_TO
-    draws = np.inf if exact else 99_999
-    rng = np.random.default_rng(seed)
-    flips = {"permutation_type": "samples", "n_resamples": draws}  # of a single sample, scipy flips the signs
-    test = stats.permutation_test((means,), np.mean, vectorized=True, rng=rng, **flips)
-    return float(test.pvalue), "exact sign flip" if exact else f"{draws} sign flips, seed {seed}"
+    count = len(means)
+    if count <= EXACT_UP_TO:
+        signs = np.arange(2**count)[:, None] >> np.arange(count) & 1
+        method, added = "exact sign flip", 0
+    else:
+        signs = np.random.default_rng(seed).integers(0, 2, (DRAWN_FLIPS, count), dtype=np.int8)
+        method, added = f"{DRAWN_FLIPS} sign flips, seed {seed}", 1
+    total = np.abs((2.0 * signs - 1) @ means)
+    observed = abs(np.sum(means)) - 1e-9 * np.abs(means).sum()  # equal sums differ by rounding
+    return float((np.sum(total >= observed) + added) / (len(signs) + added)), method
 
 
 def pass_hat_k(
@@ -261,29 +284,37 @@ class Plan:
     """How many shifts detect a difference, and from what.
 
     Attributes:
-        shifts: the smallest number of shifts with at least the wanted power (None: over a million).
+        name: the contrast planned for.
+        difference, wanted: the difference to detect, and the power wanted for it.
+        shifts: the smallest number of shifts with that power; None where there is none, and then ``note`` says why.
         power: the power reached at that number.
-        between, within: variance components of the pilot's paired differences, between shifts and between cases of a
-            shift.
+        between, within: variance components of the pilot's paired differences, between shifts and between cases of
+            a shift.
         cases_per_shift: pairs per shift assumed.
-        cost: shifts times ``cost_per_shift`` (both arms), where a cost was given.
+        cost_per_shift, cost: of one shift in both arms, and of all of them; None where it is not known.
     """
 
+    name: str
     difference: float
+    wanted: float
     level: float
-    shifts: int | None
-    power: float | None
-    between: float
-    within: float
-    cases_per_shift: float
-    cost_per_shift: float | None
-    cost: float | None
+    shifts: int | None = None
+    power: float | None = None
+    between: float | None = None
+    within: float | None = None
+    cases_per_shift: float | None = None
+    cost_per_shift: float | None = None
+    cost: float | None = None
+    note: str = ""
 
     def __str__(self) -> str:
         if self.shifts is None:
-            return f"no affordable number of shifts detects a difference of {self.difference:g}"
-        text = f"{self.shifts} shifts detect a difference of {self.difference:g} with power {self.power:.2f}"
-        return text + (f", at {self.cost_per_shift:g} a shift: {self.cost:g}" if self.cost is not None else "")
+            return f"{self.name}: no plan ({self.note})"
+        cost = "cost unknown" if self.cost is None else f"{self.cost_per_shift:g} a shift, {self.cost:g} in all"
+        return (
+            f"{self.name}: {self.shifts} shifts detect a difference of {self.difference:g} with power {self.power:.2f} "
+            f"(between {self.between:.3f}, within {self.within:.3f}; {cost})"
+        )
 
 
 def plan_shifts(
@@ -294,22 +325,48 @@ def plan_shifts(
     """Return how many shifts a two-sided t test needs to detect a difference, from a pilot's variance components.
 
     The components are those of one-way analysis of variance on the paired differences (between truncated at 0); a shift
-    mean then has variance ``between + within / cases_per_shift``, and power comes from the noncentral t distribution.
-    A variance estimated from few pilot shifts is itself uncertain: plan above the number. Raises DataError for fewer
-    than two pilot shifts, a difference of 0 or a pilot without any variation.
+    mean then has variance ``between + within / cases_per_shift``, and power comes from the noncentral t distribution. A
+    variance estimated from few pilot shifts is itself uncertain: plan above the number.
+
+    Args:
+        table: the pilot, at least two shifts of both arms.
+        difference: in units of the metric, not 0.
+        cases_per_shift: pairs per shift; those of the pilot if None.
+        cost_per_shift: of both arms together; what the pilot paid if None and all its calls have a price.
+
+    Raises:
+        ConfigError: a difference of 0, a power outside (0, 1), or unknown arms, as for :func:`contrast`.
     """
     if difference == 0 or not 0 < power < 1:
         raise ConfigError(f"difference: {difference!r}, power: {power!r}; accepted: not 0, and within (0, 1)")
+    plan = Plan(_difference_name(arm, baseline), difference, power, level)
     pairs = matched(table, (arm, baseline), metric, population)
-    between, within, size = variance_components(pairs.kept.iloc[:, 0] - pairs.kept.iloc[:, 1], pairs.shift_of)
+    if (shifts := pairs.shift_of.nunique()) < 2:
+        return dataclasses.replace(plan, note=f"the pilot has {shifts} shifts, at least 2 are needed")
+    between, within, size = variance_components(pairs.kept[0] - pairs.kept[1], pairs.shift_of)
     size = cases_per_shift or size
-    deviation = math.sqrt(between + within / size)
-    if deviation == 0:
-        raise DataError("the pilot's differences do not vary: no variance to plan with")
-    shifts = next((count for count in _candidates() if t_power(difference / deviation, count, level) >= power), None)
-    reached = None if shifts is None else t_power(difference / deviation, shifts, level)
-    cost = None if shifts is None or cost_per_shift is None else shifts * cost_per_shift
-    return Plan(difference, level, shifts, reached, between, within, size, cost_per_shift, cost)
+    price = _pilot_cost(table, (arm, baseline)) if cost_per_shift is None else cost_per_shift
+    plan = dataclasses.replace(plan, between=between, within=within, cases_per_shift=size, cost_per_shift=price)
+    if (deviation := math.sqrt(between + within / size)) == 0:
+        return dataclasses.replace(plan, note="the pilot's differences do not vary")
+    effect = difference / deviation
+    if (needed := next((count for count in _candidates() if t_power(effect, count, level) >= power), None)) is None:
+        return dataclasses.replace(plan, note="a million shifts are not enough")
+    cost = None if price is None else needed * price
+    return dataclasses.replace(plan, shifts=needed, power=t_power(effect, needed, level), cost=cost)
+
+
+def _pilot_cost(table: pd.DataFrame, arms: tuple) -> float | None:
+    """Return what a shift of the pilot cost in these arms together; None where a call has no price."""
+    if not {"agent_cost", "user_cost", "unpriced_calls"} <= set(table):
+        return None
+    total = 0.0
+    for agent, mode in arms:
+        rows = table[(table["agent"] == agent) & (table["memory_mode"] == mode) & (table["outcome"] != "owed")]
+        if rows["unpriced_calls"].sum():
+            return None
+        total += rows[["agent_cost", "user_cost"]].to_numpy(float).sum() / rows["shift_id"].nunique()
+    return float(total)
 
 
 def t_power(effect: float, shifts: int, level: float = 0.95) -> float:

@@ -52,7 +52,7 @@ def test_help_lists_every_command(capsys):
     assert stop.value.code == 0
     shown = capsys.readouterr().out
     assert all(
-        f"    {name} " in shown and summary in " ".join(shown.split()) for name, (summary, _) in cli.COMMANDS.items()
+        f"    {name}" in shown and summary in " ".join(shown.split()) for name, (summary, _) in cli.COMMANDS.items()
     )
 
 

@@ -1,0 +1,154 @@
+"""What the suite costs beside a model: throughput, overhead of a call, aggregation. Run: python tests/benchmarks/benchmark_endpoint.py
+
+The endpoint plays the scripted agent in a process of its own. A share of the ideal is measured against
+``shifts at once / latency`` calls a second, and against LiteLLM alone: as many threads that call it with the same prompts.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # run from anywhere
+os.environ.setdefault("OPENAI_API_KEY", "loopback")
+
+from taulong import backend, cases, runs  # noqa: E402
+from taulong.metrics import case_metrics, shift_rewards  # noqa: E402
+from taulong.runs import RunConfig, RunFolder, execute_runs  # noqa: E402
+from taulong.shifts import generate_shifts, write_shifts  # noqa: E402
+
+
+class Serving:
+    """The endpoint in a process of its own; a context that gives its address."""
+
+    def __init__(self, shifts: Path, latency: float):
+        self.command = [sys.executable, str(Path(__file__).parents[1] / "endpoint.py"), str(shifts), str(latency)]
+
+    def __enter__(self) -> str:
+        env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+        return self.process.stdout.readline().strip()
+
+    def __exit__(self, *_):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.process.communicate("")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(f"    (the endpoint took {after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.1f} s of CPU)")
+
+
+class Timed:
+    """A function that adds up what its calls take, in seconds on the clock and of CPU of the calling threads."""
+
+    def __init__(self, call):
+        self.call, self.calls, self.seconds, self.cpu = call, 0, 0.0, 0.0
+        self.lock = threading.Lock()
+
+    def __call__(self, *positional, **arguments):
+        started, cpu = time.perf_counter(), time.thread_time()
+        try:
+            return self.call(*positional, **arguments)
+        finally:
+            took, cpu = time.perf_counter() - started, time.thread_time() - cpu
+            with self.lock:
+                self.calls += 1
+                self.seconds += took
+                self.cpu += cpu
+
+
+def run_on(url: str, shifts: Path, folder: Path, workers: int):
+    """Return (seconds, what LiteLLM took, what the cases took in all, what grading took of it) of a run on the endpoint."""
+    config = RunConfig(str(shifts), ("llm",), ("notebook",), agent_llm="openai/scripted", agent_llm_args={"base_url": url})
+    in_litellm, in_cases, in_grading = Timed(backend.completion), Timed(runs.run_step), Timed(cases._grade)
+    backend.completion, runs.run_step, cases._grade = in_litellm, in_cases, in_grading
+    try:
+        started = time.perf_counter()
+        folder = execute_runs(config, folder, workers, progress=False, executor="threads")
+        seconds = time.perf_counter() - started
+    finally:
+        backend.completion, runs.run_step, cases._grade = in_litellm.call, in_cases.call, in_grading.call
+    assert folder.account.scored == folder.account.planned, str(folder.account)
+    return seconds, in_litellm, in_cases, in_grading
+
+
+def litellm_alone(url: str, threads: int, calls: int, prompt: str) -> float:
+    """Return the calls a second of LiteLLM with so many threads, without the suite."""
+    messages = [{"role": "system", "content": prompt}, {"role": "user", "content": "Hello."}]
+
+    def call(_):
+        backend.completion(model="openai/scripted", messages=messages, base_url=url, max_retries=0, num_retries=0)
+
+    with ThreadPoolExecutor(threads) as pool:
+        started = time.perf_counter()
+        list(pool.map(call, range(calls)))
+        return calls / (time.perf_counter() - started)
+
+
+def throughput(folder: Path, at_once: int, latency: float) -> None:
+    """Print what share of the ideal so many shifts at once reach."""
+    shifts = write_shifts(generate_shifts(num_shifts=at_once), folder / f"shifts-{at_once}.jsonl")
+    with Serving(shifts, latency) as url:
+        litellm_alone(url, at_once, at_once, "warm")  # connections, lazy imports
+        alone = litellm_alone(url, at_once, at_once * 20, backend.policy()[1])
+        seconds, in_litellm, *_ = run_on(url, shifts, folder / f"run-{at_once}", at_once)
+    ideal, reached = at_once / latency, in_litellm.calls / seconds
+    print(f"{at_once} shifts at once, {latency * 1000:.0f} ms a reply: {in_litellm.calls} calls in {seconds:.1f} s, {reached:.0f} a second; "
+          f"ideal {ideal:.0f} ({reached / ideal:.0%}), LiteLLM alone {alone:.0f} ({reached / alone:.0%})")
+
+
+def overhead(folder: Path) -> None:
+    """Print what the suite takes for a call beside LiteLLM, one shift after the other, the endpoint answering at once."""
+    shifts = write_shifts(generate_shifts(num_shifts=8), folder / "shifts-overhead.jsonl")
+    with Serving(shifts, 0.0) as url:
+        run_on(url, shifts, folder / "warm", 1)
+        seconds, in_litellm, in_cases, in_grading = run_on(url, shifts, folder / "overhead", 1)
+    calls, milliseconds = in_litellm.calls, 1000 / in_litellm.calls
+    talking = in_cases.cpu - in_litellm.cpu - in_grading.cpu
+    print(f"overhead, CPU: {talking * milliseconds:.2f} ms a call in the suite and tau2 (environment, customer, mask), "
+          f"{in_litellm.cpu * milliseconds:.2f} in LiteLLM; {in_grading.cpu / in_grading.calls * 1000:.1f} ms a case for grading; {calls} calls, "
+          f"{in_cases.calls} cases, {(seconds - in_litellm.seconds) * milliseconds:.2f} ms a call on the clock beside LiteLLM")
+
+
+def aggregation(folder: Path, num_shifts: int) -> None:
+    """Print what it takes to make tables of the records of so many shifts under three memory modes."""
+    source = execute_runs(_scripted(folder, 4), folder / "four", progress=False)
+    rows = list(source.rows().values())
+    target = RunFolder(folder / "many")
+    target.path.mkdir()
+    with (target.path / "records.jsonl").open("w") as file:
+        for block in range(num_shifts // 4):
+            for row in rows:
+                seed = row["record"]["seed"] + 4 * block
+                record = {**row["record"], "seed": seed, "shift_id": f"eval-{seed}", "case_id": f"eval-{seed}/{row['record']['position']}"}
+                file.write(json.dumps(record) + "\n")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.perf_counter()
+    records = target.records()
+    tables = [case_metrics(records), shift_rewards(records), shift_rewards(records, "gated_reward")]
+    seconds = time.perf_counter() - started
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(f"aggregation: {num_shifts} shifts, {len(records)} records to {sum(map(len, tables))} rows of tables in {seconds:.2f} s, "
+          f"{(after - before) / 1024:.0f} MB more, {after / 1024:.0f} MB in all")
+
+
+def _scripted(folder: Path, num_shifts: int) -> RunConfig:
+    return RunConfig(str(write_shifts(generate_shifts(num_shifts=num_shifts), folder / f"scripted-{num_shifts}.jsonl")), ("learner",))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--at-once", type=int, nargs="+", default=[16, 64])
+    parser.add_argument("--latency", type=float, default=0.2)
+    parser.add_argument("--num-shifts", type=int, default=1000)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        aggregation(Path(place), arguments.num_shifts)
+        overhead(Path(place))
+        for count in arguments.at_once:
+            throughput(Path(place), count, arguments.latency)

@@ -1,0 +1,217 @@
+"""A model endpoint on the loopback interface: real HTTP chat completions with tools, played by the scripted sides.
+
+LiteLLM, tau2's agent and customer, retries and timeouts are the real ones; only the model behind the address is not.
+It keeps no state of conversations: from the messages of a request it replays the scripted side up to its next turn. Who
+calls, it knows from the seed, which the suite derives for every case and side.
+
+Run as a program it serves until its input closes: ``python tests/endpoint.py SHIFTS [LATENCY]`` prints its address.
+"""
+
+import json
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from taulong.agents import AGENTS, ScriptedAgent
+from taulong.backend import AssistantMessage, Task, ToolCall, ToolMessage, UserMessage
+from taulong.customer import ScriptedCustomer
+from taulong.memory import Memory
+from taulong.models import case_seed
+from taulong.shifts import Shift, read_shifts
+
+NOTEBOOK = re.compile(r"<notebook>.*?Its text:\n(.*)\n</notebook>", re.S)
+CAP = re.compile(r"at most (\d+) characters")
+
+
+class Fault:
+    """What goes wrong with one request; the first argument says what.
+
+    Args:
+        kind: ``status`` (answer with an HTTP error), ``reset`` (close the connection), ``hang`` (answer after the client
+            has given up), ``truncated`` (cut the JSON), ``empty_choices``, or ``message`` (answer with this message).
+        status, error, headers: of the HTTP error.
+        message: of kind ``message``.
+        finish_reason: likewise.
+        usage: False leaves the token counts out.
+    """
+
+    def __init__(self, kind, status=500, error="the server had an error", headers=(), message=None, finish_reason="stop",
+                 usage=True, code=None):
+        self.kind, self.status, self.error, self.headers = kind, status, error, dict(headers)
+        self.message, self.finish_reason, self.usage, self.code = message, finish_reason, usage, code
+
+
+def say(content=None, *calls, **more) -> Fault:
+    """Return the fault that answers with a message: its text, then calls as (name, arguments as text)."""
+    message = {"role": "assistant", "content": content, **more}
+    if calls:
+        message["tool_calls"] = [
+            {"id": f"call-{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            for number, (name, arguments) in enumerate(calls, 1)
+        ]
+    return Fault("message", message=message)
+
+
+def rate_limit(retry_after: int | None = None) -> Fault:
+    """Return the fault of a 429, with Retry-After when seconds are given."""
+    headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+    return Fault("status", 429, "Rate limit reached for requests", headers)
+
+
+CONTEXT_WINDOW = Fault(
+    "status", 400, "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.",
+    code="context_length_exceeded")
+
+
+def scripted_sides(shifts: Iterable[Shift], agent: str = "learner", trials: int = 1) -> dict[int, Callable]:
+    """Return, by the seed of a case and side, the function that makes its scripted side from the system prompt."""
+    sides: dict[int, Callable] = {}
+    for shift in shifts:
+        for case in shift.cases:
+            for trial in range(trials):
+                where = (shift.split, shift.seed, case.position, trial)
+
+                def new_agent(system: str, tools: set, where=where):
+                    noted, cap = NOTEBOOK.search(system), CAP.search(system)
+                    text = None if noted is None else noted[1].replace("(empty)", "")
+                    memory = Memory("notebook", text, "write_notebook" in tools, int(cap[1]) if cap else 0)
+                    return ScriptedAgent([], "", memory, where, AGENTS[agent])
+
+                sides[case_seed("agent", *where)] = new_agent
+                sides[case_seed("user", *where)] = lambda system, tools, task=case.task: ScriptedCustomer(
+                    Task.model_validate(task).user_scenario)
+    return sides
+
+
+class Endpoint:
+    """A chat-completions server in threads of this process; a context that gives itself.
+
+    Args:
+        sides: from :func:`scripted_sides`; requests that no side plays are answered "Hello.".
+        latency: seconds every answer takes.
+        faults: faults of the coming requests, in order; None is no fault.
+        fault: called with (number of the request, request), gives its fault or None; asked when ``faults`` is used up.
+    """
+
+    def __init__(self, sides=None, latency=0.0, faults=(), fault=lambda number, request: None):
+        self.sides, self.latency, self.faults, self.fault = sides or {}, latency, list(faults), fault
+        self.requests: list[dict] = []
+        self.headers: list = []
+        self.lock = threading.Lock()
+        self.closing = threading.Event()
+        endpoint = self
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            block_on_close = False
+            request_queue_size = 256
+
+            def handle_error(self, request, client_address):
+                """Say nothing: a client that gave up is part of the tests."""
+
+        class Requests(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+            wbufsize = -1
+
+            def do_POST(self):
+                endpoint.answer(self)
+
+            def log_message(self, *arguments):
+                """Say nothing."""
+
+        self.server = Server(("127.0.0.1", 0), Requests)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.closing.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        """Answer one request."""
+        request = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        with self.lock:
+            self.requests.append(request)
+            self.headers.append(handler.headers)
+            number = len(self.requests)
+            fault = self.faults.pop(0) if self.faults else self.fault(number, request)
+        if self.latency:
+            time.sleep(self.latency)
+        kind = fault and fault.kind
+        if kind == "reset":
+            handler.close_connection = True
+            return
+        if kind == "hang":
+            self.closing.wait(30)
+            handler.close_connection = True
+            return
+        if kind == "status":
+            error = {"error": {"message": fault.error, "type": "error", "code": fault.code}}
+            _send(handler, fault.status, json.dumps(error).encode(), fault.headers)
+            return
+        message = fault.message if kind == "message" else self.next_message(request)
+        body = _completion(request, message, fault)
+        if kind == "truncated":
+            body = body[: len(body) // 2]
+        _send(handler, 200, body)
+
+    def next_message(self, request: dict) -> dict:
+        """Return the scripted side's next message after those of a request."""
+        system, *history = request["messages"]
+        tools = {tool["function"]["name"] for tool in request.get("tools") or ()}
+        new_side = self.sides.get(request.get("seed"))
+        if new_side is None:
+            return {"role": "assistant", "content": "Hello."}
+        side = new_side(system["content"], tools)
+        state = side.get_init_state()
+        heard = AssistantMessage if isinstance(side, ScriptedCustomer) else UserMessage
+        reply = None
+        for message in history:
+            if message["role"] == "user":
+                reply, state = side.generate_next_message(heard(role=heard.__name__[:-7].lower(), content=message["content"]), state)
+            elif message["role"] == "tool":
+                answer = ToolMessage(id=message["tool_call_id"], role="tool", content=message["content"],
+                                     error=message["content"].startswith("Error: "))
+                reply, state = side.generate_next_message(answer, state)
+        return {"role": "assistant", "content": reply.content, "tool_calls": [_call(call) for call in reply.tool_calls or ()] or None}
+
+
+def _call(call: ToolCall) -> dict:
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": json.dumps(call.arguments)}}
+
+
+def _completion(request: dict, message: dict, fault: Fault | None) -> bytes:
+    """Return a completion as OpenAI words it; a word of four characters is a token."""
+    prompt, reply = (len(json.dumps(part)) // 4 for part in (request["messages"], message))
+    reason = "tool_calls" if message.get("tool_calls") else fault.finish_reason if fault else "stop"
+    completion = {
+        "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": request["model"],
+        "choices": [] if fault and fault.kind == "empty_choices" else [{"index": 0, "message": message, "finish_reason": reason}],
+    }
+    if fault is None or fault.usage:
+        completion["usage"] = {"prompt_tokens": prompt, "completion_tokens": reply, "total_tokens": prompt + reply}
+    return json.dumps(completion).encode()
+
+
+def _send(handler: BaseHTTPRequestHandler, status: int, body: bytes, headers: dict | None = None) -> None:
+    handler.send_response(status)
+    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Content-Length", str(len(body)))
+    for name, value in (headers or {}).items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+if __name__ == "__main__":
+    with Endpoint(scripted_sides(read_shifts(sys.argv[1])), float(sys.argv[2]) if len(sys.argv) > 2 else 0.0) as serving:
+        print(serving.url, flush=True)
+        sys.stdin.read()

@@ -1,0 +1,237 @@
+"""Figures: the numbers they are drawn from, what the caption says, and that any table can be drawn. Never pixels."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthetic import CAUSES, make_records, pair_table
+from taulong.figures import (
+    MODE_STYLE, cap_table, curve_table, evidence_table, lookalike_table, plot_caps, plot_curves, plot_evidence, plot_forest,
+    plot_lookalikes, plot_placement, plot_rewards, reward_table, save_figure,
+)  # fmt: skip
+from taulong.metrics import MODES, MixedRecords, with_owed
+from taulong.statistics import contrast, estimates_table, memory_contrasts
+
+AGENTS = ("learner", "guesser", "parrot", "transferrer", "meddler")
+
+
+@pytest.fixture(scope="module")
+def table():
+    return with_owed(make_records(agents=AGENTS, num_shifts=8))
+
+
+def contrasts(table):
+    return estimates_table(memory_contrasts(table))
+
+
+def caps(table):
+    return cap_table(table.assign(notebook_cap=cap) for cap in (0, 500, 2000))
+
+
+FIGURES = {
+    "curves": (curve_table, plot_curves),
+    "forest": (contrasts, plot_forest),
+    "caps": (caps, plot_caps),
+    "rewards": (reward_table, plot_rewards),
+    "evidence": (lambda table: evidence_table(table, CAUSES), plot_evidence),
+    "lookalikes": (lookalike_table, plot_lookalikes),
+}
+
+
+def test_the_curve_holds_the_accuracies_of_the_records(table):
+    curve = curve_table(table).set_index(["agent", "memory_mode", "axis", "x"])
+    testing = table[table["population"] == "testing"]
+    for axis in ("position", "teaching_seen"):
+        for key, rows in testing.groupby(["agent", "memory_mode", axis]):
+            point = curve.loc[(*key[:2], axis, key[2])]
+            assert point["value"] == rows["official_reward"].mean()
+            assert (point["cases"], point["shifts"]) == (len(rows), rows["shift_id"].nunique())
+            assert point["low"] <= point["value"] <= point["high"]
+
+
+def test_the_band_resamples_shifts_and_all_modes_alike():
+    # Differences are the same in every shift: resampled together, the two bands keep their distance exactly.
+    records = pair_table([[0.5]] * 6)
+    extra = records["shift_id"].str[-1].astype(int) / 10
+    records["official_reward"] += extra
+    curve = curve_table(records).set_index(["memory_mode", "axis"])
+    for limit in ("low", "high"):
+        gap = curve.loc[("notebook", "position"), limit] - curve.loc[("none", "position"), limit]
+        assert gap == pytest.approx(0.5)
+    assert curve["low"].lt(curve["high"]).all()
+
+
+def test_one_shift_has_no_band():
+    assert curve_table(with_owed(make_records(num_shifts=1)))[["low", "high"]].isna().all(axis=None)
+
+
+def test_a_curve_compares_the_same_cases_in_every_mode():
+    records = make_records(num_shifts=3)
+    lost = (records["case_id"] == "eval-1000000/2") & (records["memory_mode"] == "oracle")
+    curve = curve_table(with_owed(records[~lost]))
+    at_two = curve[(curve["axis"] == "position") & (curve["x"] == 2)]
+    assert at_two["cases"].tolist() == [2, 2, 2]
+    assert set(curve["dropped"]) == {1}
+    assert set(curve["partial"]) == {"PARTIAL: 71 of 72 planned cases scored"}
+
+
+def test_the_gap_between_the_rewards_is_what_the_gate_fails(table):
+    gaps = reward_table(table).pivot_table(index=["agent", "memory_mode"], columns="reward", values="value", aggfunc="sum")
+    difference = (gaps["official_reward"] - gaps["gated_reward"]).groupby("agent").sum()
+    assert difference["learner"] == difference["parrot"] == 0
+    assert gaps.xs("meddler")["gated_reward"].eq(0).all() and difference["meddler"] > 0
+
+
+def test_cases_without_a_gated_reward_leave_both_lines():
+    records = make_records(num_shifts=3)
+    records.loc[(records["case_id"] == "eval-1000000/2") & (records["memory_mode"] == "none"), "gated_reward"] = None
+    rows = reward_table(with_owed(records))
+    at_two = rows[(rows["memory_mode"] == "none") & (rows["axis"] == "position") & (rows["x"] == 2)]
+    assert at_two[["reward", "cases", "dropped"]].values.tolist() == [["official_reward", 2, 1], ["gated_reward", 2, 1]]
+
+
+def test_memory_value_against_the_cap_is_the_contrast(table):
+    row = caps(table).query("agent == 'learner' and notebook_cap == 500").iloc[0]
+    found = contrast(table, ("learner", "notebook"), ("learner", "none"))
+    assert (row["value"], row["low"], row["high"], row["cases"]) == (found.value, found.low, found.high, 32)
+
+
+def test_a_sweep_over_caps_may_differ_in_nothing_else(table):
+    first = table.assign(notebook_cap=0)
+    with pytest.raises(MixedRecords, match="shift_config differs"):
+        cap_table([first, table.assign(notebook_cap=500, shift_config="other")])
+    with pytest.raises(MixedRecords, match="2 runs have 1 caps"):
+        cap_table([first, first])
+
+
+def stages(table, agent):
+    rows = evidence_table(table, CAUSES)
+    return rows[rows["agent"] == agent].set_index("stage")["cases"].to_dict()
+
+
+def test_evidence_is_followed_from_written_to_resolved(table):
+    everything = dict.fromkeys(("written", "kept", "consulted", "applied", "resolved"), 32)
+    assert stages(table, "learner") == everything
+    assert stages(table, "transferrer") == {**everything, "consulted": 0, "applied": 0, "resolved": 0}
+    guesser = stages(table, "guesser")
+    assert guesser["consulted"] == 32 > guesser["applied"] == guesser["resolved"] > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"notebook_writes": 0}, [0, 0, 0, 0, 0]),
+        ({"fix_in_notebook": False}, [8, 0, 0, 0, 0]),
+        ({"commitment": None}, [8, 8, 0, 0, 0]),
+        ({"commitment": "reboot_device"}, [8, 8, 8, 0, 0]),
+        ({"official_reward": 0.0}, [8, 8, 8, 8, 0]),
+    ],
+)
+def test_each_stage_reads_its_field(change, expected):
+    records = make_records(modes=("notebook",), num_shifts=2)
+    for field, value in change.items():
+        records[field] = value
+    rows = evidence_table(with_owed(records), CAUSES)
+    assert rows["cases"].tolist() == expected
+    assert rows["outside"].unique() == [8 if "official_reward" not in change and expected[-1] == 0 else 0]
+
+
+def test_a_note_written_in_the_case_itself_comes_too_late():
+    records = make_records(modes=("notebook",), num_shifts=1)
+    records["notebook_writes"] = (records["position"] == 8).astype(int)
+    assert evidence_table(with_owed(records), CAUSES)["cases"].tolist() == [0] * 5
+
+
+def test_a_cause_without_a_tool_is_refused(table):
+    with pytest.raises(ValueError, match="corrective_tools: none for bad_wifi_calling"):
+        evidence_table(table, {cause: tool for cause, tool in CAUSES.items() if cause != "bad_wifi_calling"})
+
+
+def test_the_parrot_pays_on_lookalikes_and_the_learner_does_not(table):
+    rows = lookalike_table(table).set_index(["agent", "memory_mode"])
+    assert rows.loc[("parrot", "notebook"), "loss"] == 1
+    assert rows.loc[("learner", "notebook"), "loss"] == 0
+    assert rows.loc[("learner", "oracle"), "gain"] == rows.loc[("learner", "notebook"), "gain"] > 0.5
+    assert set(rows.index.get_level_values("memory_mode")) == {"notebook", "oracle"}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_drawn_from_its_csv_alone(name, tmp_path):
+    compute, plot = FIGURES[name]
+    rows = compute(with_owed(make_records(agents=("learner", "parrot"), num_shifts=4)))
+    paths = save_figure(plot(rows), rows, tmp_path / "first")
+    again = pd.read_csv(paths[2], keep_default_na=True)
+    figure = plot(again)
+    assert figure.caption == plot(rows).caption
+    assert [path.name for path in save_figure(figure, again, tmp_path / "second")] == ["second.png", "second.pdf", "second.csv"]
+    for path in paths:
+        assert path.read_bytes() == (tmp_path / f"second{path.suffix}").read_bytes(), path.suffix
+    assert b"CreationDate" not in paths[1].read_bytes()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_captions_say_what_the_intervals_are(name, table):
+    compute, plot = FIGURES[name]
+    caption = " ".join(plot(compute(table)).caption.replace("\u00a0", " ").split())
+    assert "8 shifts" in caption
+    if name == "evidence":
+        assert "no interval" in caption and "n = 32 cases" in caption
+    else:
+        assert "95 %" in caption
+        assert ("bootstrap over shifts" if name in ("curves", "rewards") else "clustered by shift") in caption
+
+
+SMALL = {
+    "one shift": dict(num_shifts=1),
+    "two shifts": dict(num_shifts=2),
+    "an unknown agent": dict(agents=("gpt-9", "learner"), num_shifts=2),
+    "no oracle": dict(modes=("none", "notebook"), num_shifts=3),
+    "all modes": dict(modes=MODES, num_shifts=3),
+}
+
+
+@pytest.mark.parametrize("shape", SMALL)
+@pytest.mark.parametrize("name", FIGURES)
+def test_small_and_odd_tables_can_be_drawn(name, shape, tmp_path):
+    compute, plot = FIGURES[name]
+    rows = compute(with_owed(make_records(**SMALL[shape])))
+    plot(rows).draw_without_rendering()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_equal_values_can_be_drawn(name):
+    compute, plot = FIGURES[name]
+    records = make_records(num_shifts=3).assign(official_reward=1.0, gated_reward=1.0)
+    plot(compute(with_owed(records))).draw_without_rendering()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_partial_table_is_drawn_with_a_title_that_says_so(name):
+    compute, plot = FIGURES[name]
+    figure = plot(compute(with_owed(make_records(num_shifts=8).drop(index=[1, 2]))))
+    texts = [figure.get_suptitle(), *(legend.get_title().get_text() for legend in figure.legends)]
+    # Where evidence is lost shows the notebook arm, which is complete here.
+    assert any(text.startswith("PARTIAL") for text in texts) is (name != "evidence")
+
+
+def test_modes_keep_their_order_and_colour(table):
+    legend = plot_curves(curve_table(table)).legends[0]
+    assert [text.get_text() for text in legend.get_texts()] == ["none", "notebook", "oracle"]
+    drawn = {line.get_label(): line.get_color() for line in legend.get_lines()}
+    assert drawn == {mode: MODE_STYLE[mode]["color"] for mode in drawn}
+    assert len({style["color"] for style in MODE_STYLE.values()}) == len(MODES) == len(MODE_STYLE)
+
+
+def test_the_placement_shows_every_case():
+    cases = make_records(modes=("none",), num_shifts=3)
+    figure = plot_placement(cases)
+    letters = [text.get_text() for text in figure.axes[0].texts]
+    assert letters == list("TELETELE" * 3)
+
+
+def test_figures_are_white_whatever_the_theme(table):
+    import matplotlib
+
+    with matplotlib.rc_context({"figure.facecolor": "black", "axes.facecolor": "black", "text.color": "white"}):
+        figure = plot_caps(caps(table))
+    assert np.allclose(figure.get_facecolor(), 1) and np.allclose(figure.axes[0].get_facecolor(), 1)

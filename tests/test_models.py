@@ -1,0 +1,367 @@
+"""Models as agent or customer, over real HTTP: what they are asked, what becomes of odd answers, and of failures."""
+
+import json
+import logging
+
+import pytest
+from endpoint import CONTEXT_WINDOW, Endpoint, Fault, rate_limit, say, scripted_sides
+
+from taulong import cases, models
+from taulong.cases import run_case
+from taulong.environment import NotebookTools
+from taulong.errors import ConfigError
+from taulong.keys import refuse_keys, scrub
+from taulong.memory import first_memory
+from taulong.models import ATTEMPTS, Model, case_seed, without_reasoning
+from taulong.runs import RunConfig, Unit, run_unit
+from taulong.shifts import generate_shifts
+
+CANARY = "canary-7f3a9c51d2e84b06"
+GIVE_UP = say("I am sorry, I cannot help you with this. Goodbye.")
+
+
+@pytest.fixture(scope="module")
+def shift():
+    return generate_shifts()[0]
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch):
+    """The waits between attempts, which take no time here."""
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    taken = []
+    monkeypatch.setattr(models, "sleep", taken.append)
+    return taken
+
+
+def model(endpoint, name="openai/tested", **arguments):
+    return Model(name, {"base_url": endpoint.url, "timeout": 20, **arguments})
+
+
+def first_case(shift, endpoint, mode="none", side="agent", **arguments):
+    """Return the run of a shift's first case with a model on one side."""
+    sides = {"agent": "learner", "user": "scripted", side: model(endpoint, **arguments)}
+    return run_case(shift, shift.cases[0], first_memory(mode, shift), sides["agent"], user=sides["user"])
+
+
+def told(run, role="assistant"):
+    return [message for message in run.transcript["messages"] if message["role"] == role]
+
+
+# --- what a model is asked --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sides", ["agent", "user", "agent user"])
+def test_a_model_that_says_what_the_scripted_side_says_gets_the_same_results(shift, sides):
+    with Endpoint(scripted_sides([shift])) as endpoint:
+        played = {"agent": "learner", "user": "scripted"} | {side: model(endpoint) for side in sides.split()}
+        rows = run_unit(Unit(shift, "notebook", played["agent"], 0, played["user"]))
+        calls = len(endpoint.requests)
+    scripted = run_unit(Unit(shift, "notebook", "learner"))
+    own = {"agent", "user", "agent_tokens", "user_tokens", "unpriced_calls"}
+    for row, expected in zip(rows, scripted, strict=True):
+        assert row["transcript"]["messages"] == expected["transcript"]["messages"]
+        assert {name for name, value in row["record"].items() if value != expected["record"][name]} <= own
+        for side in ("agent", "user"):
+            assert (row["record"][f"{side}_tokens"] > 0) == (side in sides)
+            assert row["record"][side] == str(played[side])
+    assert calls == sum(row["record"]["unpriced_calls"] for row in rows) > 8 * 5
+
+
+def test_seeds_are_the_cases_own_and_the_same_in_every_mode(shift):
+    asked = {}
+    for mode in ("none", "oracle"):
+        with Endpoint(scripted_sides([shift])) as endpoint:
+            run_unit(Unit(shift, mode, model(endpoint), 0, model(endpoint)))
+            asked[mode] = {request["seed"] for request in endpoint.requests}
+    wanted = {case_seed(side, "eval", shift.seed, case.position, 0) for side in ("agent", "user") for case in shift.cases}
+    assert asked["none"] == asked["oracle"] == wanted and len(wanted) == 16
+    assert case_seed("agent", "eval", shift.seed, 1, 0) != case_seed("agent", "eval", shift.seed, 1, 1)
+
+
+def test_the_agent_sees_policy_and_notebook_and_its_own_tools_alone(shift):
+    with Endpoint(scripted_sides([shift])) as endpoint:
+        run = run_case(shift, shift.cases[0], first_memory("notebook", shift), model(endpoint), log_prompts=True)
+        request = endpoint.requests[0]
+    names = {tool["function"]["name"] for tool in request["tools"]}
+    environment = cases.new_case_environment(shift.cases[0], first_memory("notebook", shift))
+    assert request["tools"] == [tool.openai_schema for tool in environment.get_tools()]
+    assert "write_notebook" in names and "toggle_wifi_calling" not in names
+    system = request["messages"][0]["content"]
+    assert environment.policy.strip() in system and "<notebook>" in system and shift.cases[0].cause not in system
+    assert json.loads(run.transcript["agent_prompt_text"])[0] == system
+    assert not {"tools", "prompt"} & set(run.record)
+
+
+def test_prompts_are_digests_unless_asked_for(shift):
+    with Endpoint(scripted_sides([shift])) as endpoint:
+        plain = [first_case(shift, endpoint, mode).transcript for mode in ("none", "none", "oracle")]
+    digests = [transcript["agent_prompt"] for transcript in plain]
+    assert digests[0] == digests[1] != digests[2] and len(digests[0]) == 16
+    assert not any("prompt_text" in name for transcript in plain for name in transcript)
+    assert "You are a customer service agent" not in json.dumps(plain)
+
+
+def test_tool_schemas_are_made_once_for_a_toolkit(shift):
+    environment = cases.new_case_environment(shift.cases[0], first_memory("notebook", shift))
+    assert models.tool_schemas(environment.tools) is models.tool_schemas(NotebookTools(None, "other", 7))
+    assert models.tool_schemas(environment.tools) is not models.tool_schemas(environment.user_tools)
+
+
+# --- odd answers ------------------------------------------------------------------------------------------------------
+
+
+def test_text_beside_a_tool_call_is_not_delivered(shift):
+    number = next(line["phone_number"] for line in shift.cases[0].records["lines"])
+    with Endpoint(faults=[say("Let me see.", ("get_customer_by_phone", json.dumps({"phone_number": number})))],
+                  fault=lambda *_: GIVE_UP) as endpoint:
+        run = first_case(shift, endpoint)
+    asked, answered = run.transcript["messages"][2:4]
+    assert asked["content"] == "Let me see." and answered["role"] == "tool" and not answered["error"]
+    assert run.record["utterances"] == 1 and run.record["outcome"] == "scored"
+
+
+@pytest.mark.parametrize("side, ending, outcome", [("agent", "agent_error", "scored"), ("user", "user_error", "unscored")])
+@pytest.mark.parametrize("answer", [
+    say(None), say("  "), say("<think>Nothing to say.</think>"),
+    say(None, ("get_customer_by_phone", '{"phone_number": ')), say(None, ("get_customer_by_phone", '["555"]')),
+    say(None, ("get_customer_by_phone", "")),
+], ids=["none", "blank", "reasoning", "cut arguments", "list arguments", "no arguments"])
+def test_a_message_that_cannot_be_delivered_ends_the_case_as_its_senders_error(shift, side, ending, outcome, answer):
+    with Endpoint(faults=[answer]) as endpoint:
+        run = first_case(shift, endpoint, side=side)
+    assert (run.record["ending"], run.record["outcome"]) == (ending, outcome)
+    assert run.record["official_reward"] == (0.0 if outcome == "scored" else None)
+    assert len(endpoint.requests) == 1 and run.record[f"{side}_tokens"] > 0 and run.record["unpriced_calls"] == 1
+
+
+def test_several_calls_at_once_are_all_answered_in_order(shift):
+    ids = [line["line_id"] for line in shift.cases[0].records["lines"]]
+    calls = [("get_details_by_id", json.dumps({"id": each})) for each in ids]
+    with Endpoint(faults=[say(None, *calls)], fault=lambda *_: GIVE_UP) as endpoint:
+        run = first_case(shift, endpoint)
+        sent = [message for message in endpoint.requests[1]["messages"] if message["role"] == "tool"]
+    assert [message["tool_call_id"] for message in sent] == [f"call-{number}" for number in range(1, len(ids) + 1)]
+    assert all(line_id in message["content"] for line_id, message in zip(ids, sent, strict=True)) and len(ids) > 1
+    assert run.record["outcome"] == "scored" and run.record["tool_errors"] == 0
+
+
+@pytest.mark.parametrize("tool, counted", [("no_such_tool", (1, 0)), ("toggle_wifi_calling", (0, 1)), ("write_notebook", (1, 0))])
+def test_a_tool_that_is_not_the_agents_is_an_error_and_the_customers_is_counted_apart(shift, tool, counted):
+    with Endpoint(faults=[say(None, (tool, "{}"))], fault=lambda *_: GIVE_UP) as endpoint:
+        run = first_case(shift, endpoint)
+    assert (run.record["tool_errors"], run.record["ownership_errors"]) == counted
+    assert told(run, "tool")[0]["error"] and run.record["outcome"] == "scored"
+    assert run.record["commitment"] is None
+
+
+def test_a_tool_id_used_twice_names_the_later_call(shift):
+    transfer = ("transfer_to_human_agents", '{"summary": "MMS"}')
+    with Endpoint(faults=[say(None, ("no_such_tool", "{}")), say(None, transfer)], fault=lambda *_: GIVE_UP) as endpoint:
+        run = first_case(shift, endpoint)  # both calls have the id call-1
+    assert run.record["transferred"] and run.record["tool_errors"] == 1
+
+
+@pytest.mark.parametrize("answer", [
+    say("<think>I suspect Wi-Fi.</think>Hello there."), say("I suspect Wi-Fi.</think>Hello there."),
+    say("Hello<think>I suspect Wi-Fi.</think> there."), say("Hello there.", reasoning_content="I suspect Wi-Fi."),
+    say("Hello there.<thinking>I suspect Wi-Fi."),
+], ids=["leading", "opened in the prompt", "inside", "own field", "cut"])
+def test_reasoning_is_never_shown_to_the_customer(shift, answer, capsys):
+    with Endpoint(scripted_sides([shift]), faults=[None, answer]) as endpoint:
+        run = run_case(shift, shift.cases[0], first_memory("none", shift), model(endpoint), user=model(endpoint))
+    assert [message["content"] for message in told(run)][1] == "Hello there."
+    assert "suspect" not in json.dumps([run.transcript, run.record, [request["messages"] for request in endpoint.requests]])
+    assert capsys.readouterr().out == ""
+
+
+def test_reasoning_is_taken_out_of_any_place():
+    assert without_reasoning("a<think>b</think>c<think>d</think>e") == "ace"
+    assert without_reasoning("a < b and c > d") == "a < b and c > d"
+
+
+def test_a_stop_token_of_the_agent_ends_nothing(shift):
+    with Endpoint(faults=[say("We are done. ###STOP###")], fault=lambda *_: GIVE_UP) as endpoint:
+        run = first_case(shift, endpoint)
+    assert told(run)[1]["content"] == "We are done. ###STOP###" and run.record["ending"] == "customer_stop"
+    assert run.record["utterances"] == 2 and not run.record["ended_on_consent"]
+
+
+@pytest.mark.parametrize("said, ending, on_consent", [
+    ("Yes please ###STOP###", "customer_stop", True), ("###STOP###", "customer_stop", False),
+    ("No, thank you. ###STOP###", "customer_stop", False), ("Yes ###TRANSFER###", "transfer", False),
+])
+def test_a_customer_who_agrees_and_stops_is_flagged(shift, said, ending, on_consent):
+    with Endpoint(faults=[say("MMS fails."), say(said)]) as endpoint:  # the scripted agent asks which number it is
+        run = first_case(shift, endpoint, side="user")
+    assert run.record["ending"] == ending and run.record["ended_on_consent"] == on_consent
+    assert told(run, "user")[-1]["content"] == said
+
+
+# --- failures ---------------------------------------------------------------------------------------------------------
+
+PASSING = {
+    "rate_limit": rate_limit(), "rate_limit with Retry-After": rate_limit(3), "server_error": Fault("status", 500),
+    "overloaded": Fault("status", 503), "connection": Fault("reset"), "truncated": Fault("truncated"),
+    "empty_choices": Fault("empty_choices"), "timeout": Fault("hang"),
+}
+
+
+@pytest.mark.parametrize("name", PASSING)
+def test_what_can_pass_is_tried_again(shift, waits, name):
+    with Endpoint(scripted_sides([shift])) as endpoint:
+        expected = first_case(shift, endpoint)
+    with Endpoint(scripted_sides([shift]), faults=[None, PASSING[name], PASSING[name]]) as endpoint:
+        run = first_case(shift, endpoint, timeout=0.5 if name == "timeout" else 20)
+    assert run.transcript == expected.transcript and run.retries == len(waits) == 2
+    if name != "empty_choices":  # which said what it took, and was paid for
+        assert run.record == expected.record
+    if name == "rate_limit with Retry-After":
+        assert waits == [3.0, 3.0]
+
+
+def test_waits_outlast_a_minutes_window(shift, waits, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(models, "sleep", lambda seconds: (waits.append(seconds), clock.__setitem__(0, clock[0] + seconds)))
+    limited = lambda number, request: rate_limit() if clock[0] < 75 else None  # noqa: E731
+    with Endpoint(scripted_sides([shift]), fault=limited) as endpoint:
+        run = first_case(shift, endpoint)
+    assert run.record["outcome"] == "scored" and clock[0] >= 75 and max(waits) <= 60
+
+
+def test_a_long_retry_after_is_obeyed(shift, waits):
+    with Endpoint(scripted_sides([shift]), faults=[rate_limit(95)]) as endpoint:
+        assert first_case(shift, endpoint).record["outcome"] == "scored"
+    assert waits == [95.0]
+
+
+def test_a_failure_that_does_not_pass_leaves_the_case_unscored(shift, waits):
+    with Endpoint(fault=lambda *_: rate_limit()) as endpoint:
+        run = first_case(shift, endpoint)
+    assert len(endpoint.requests) == ATTEMPTS == len(waits) + 1 and sum(waits) > 60
+    record = run.record
+    assert (record["outcome"], record["ending"], record["official_reward"]) == ("unscored", "infrastructure", None)
+    assert record["reason"].startswith("rate_limit: ") and record["scope_gate"] is None and record["gated_reward"] is None
+
+
+@pytest.mark.parametrize("label, fault", [
+    ("context_window", CONTEXT_WINDOW), ("bad_request", Fault("status", 400, "no such parameter")),
+    ("authentication", Fault("status", 401, "wrong key")), ("not_found", Fault("status", 404, "no such model")),
+    ("bad_request", Fault("status", 413, "too large")),
+])
+def test_what_cannot_pass_is_tried_once(shift, waits, label, fault):
+    with Endpoint(fault=lambda *_: fault) as endpoint:
+        run = first_case(shift, endpoint)
+    assert len(endpoint.requests) == 1 and waits == []
+    assert run.record["outcome"] == "unscored" and run.record["reason"].startswith(f"{label}: ")
+
+
+def test_a_unit_stops_at_a_failed_conversation(shift):
+    with Endpoint(scripted_sides([shift]), fault=lambda number, request: CONTEXT_WINDOW if number > 12 else None) as endpoint:
+        rows = run_unit(Unit(shift, "notebook", model(endpoint)))
+    assert [row["record"]["outcome"] for row in rows] == ["scored", "unscored"]
+
+
+def test_a_grader_that_fails_costs_no_conversation(shift, monkeypatch):
+    whole = first_case_scripted(shift)
+    monkeypatch.setattr(cases, "grade", lambda *_: 1 / 0)
+    rows = run_unit(Unit(shift, "notebook", "learner"))
+    assert {row["record"]["reason"] for row in rows} == {"grading: ZeroDivisionError: division by zero"} and len(rows) == 8
+    assert all(row["record"]["official_reward"] is None for row in rows)
+    monkeypatch.undo()
+    again = cases.grade_again(shift.cases[0], first_memory("notebook", shift), rows[0]["record"], rows[0]["transcript"])
+    assert again == whole
+
+
+def first_case_scripted(shift):
+    run = run_case(shift, shift.cases[0], first_memory("notebook", shift), "learner")
+    return run.record, run.transcript
+
+
+# --- tokens and money -------------------------------------------------------------------------------------------------
+
+
+def test_a_call_is_unpriced_without_a_price_or_without_token_counts(shift):
+    prices = {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6}
+    with Endpoint(scripted_sides([shift])) as endpoint:
+        unpriced, priced = first_case(shift, endpoint).record, first_case(shift, endpoint, **prices).record
+        known = first_case(shift, endpoint, name="openai/gpt-4.1-mini").record
+        calls = len(endpoint.requests) // 3
+    assert (unpriced["agent_cost"], unpriced["unpriced_calls"]) == (0.0, calls)
+    assert priced["unpriced_calls"] == known["unpriced_calls"] == 0 and known["agent_cost"] > 0
+    tokens = priced["agent_tokens"]
+    assert 1e-6 * tokens < priced["agent_cost"] < 2e-6 * tokens and priced["user_cost"] == 0.0
+    silent = Fault("message", message={"role": "assistant", "content": "Goodbye, I cannot help you."}, usage=False)
+    with Endpoint(fault=lambda *_: silent) as endpoint:
+        record = first_case(shift, endpoint, **prices).record
+    assert record["unpriced_calls"] == len(endpoint.requests) > 0 == record["agent_tokens"]
+
+
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [
+    {"api_key": "x"}, {"extra_headers": {"x": "y"}}, {"Authorization": "x"}, {"extra_body": {"client-secret": "x"}},
+    {"access_token": "x"}, {"aws_secret_access_key": "x"}, {"base_url": "https://me:word@example.org"},
+    {"base_url": "https://example.org/v1?key=abc"}, {"stop": ["Bearer abcdef123456"]}, {"user": "sk-abcdef123456"},
+    {"metadata": {"note": f"it is {CANARY}"}},
+])
+def test_what_looks_like_a_key_is_refused_and_not_repeated(arguments):
+    with pytest.raises(ConfigError, match="looks like a key") as refused:
+        RunConfig("smoke", ("llm",), agent_llm="openai/tested", agent_llm_args=arguments)
+    assert not any(value in str(refused.value) for value in ("abcdef123456", CANARY, "word@"))
+    with pytest.raises(ConfigError, match="looks like a key"):
+        Model("openai/tested", arguments)
+
+
+def test_what_does_not_look_like_a_key_is_accepted():
+    arguments = {"max_tokens": 100, "max_completion_tokens": 10, "temperature": 0.0, "top_logprobs": 2, "monkey": "business",
+                 "base_url": "http://127.0.0.1:8000/v1", "api_base": None, "input_cost_per_token": 1e-6}
+    refuse_keys("llm_args", arguments)
+    assert Model("openai/tested", arguments).arguments == arguments
+
+
+def test_scrub_replaces_keys_of_the_environment(monkeypatch):
+    monkeypatch.setenv("MY_TOKEN", "abcdefgh")
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "switched-on")
+    assert scrub(f"{CANARY}, abcdefgh, switched-on, Bearer xyzxyz123") == "[OPENAI_API_KEY], [MY_TOKEN], switched-on, [key]"
+
+
+@pytest.mark.parametrize("fault", [
+    Fault("status", 401, f"Incorrect API key provided: {CANARY}"), Fault("status", 400, f"Bearer {CANARY}"),
+    Fault("status", 500, CANARY), say(f"My key is {CANARY}."), say(None, ("get_details_by_id", json.dumps({"id": CANARY}))),
+], ids=["authentication", "bad request", "server error", "text", "arguments"])
+def test_no_key_reaches_a_result_or_a_log(shift, fault, capfd, caplog):
+    caplog.set_level(logging.INFO)
+    with Endpoint(faults=[fault] * ATTEMPTS, fault=lambda *_: GIVE_UP) as endpoint:
+        run = first_case(shift, endpoint)
+        assert CANARY in endpoint.headers[0]["Authorization"]  # it was really in use
+    out = capfd.readouterr()
+    for text in (json.dumps([run.record, run.transcript]), out.out, out.err, caplog.text):
+        assert CANARY not in text
+
+
+def test_a_failures_traceback_holds_no_key(shift):
+    calls = models.ModelCalls(Model("openai/tested", {"base_url": "http://127.0.0.1:9/v1"}), 1)
+    models.ModelFailure("x", ValueError(CANARY))
+    with Endpoint(fault=lambda *_: Fault("status", 401, f"Incorrect API key provided: {CANARY}")) as endpoint:
+        calls.arguments["base_url"] = endpoint.url
+        with pytest.raises(models.ModelFailure) as failed:
+            calls.complete(model="openai/tested", messages=[{"role": "user", "content": "hi"}], tools=None, **calls.arguments)
+    import traceback
+
+    assert CANARY not in "".join(traceback.format_exception(failed.value)) and "OPENAI_API_KEY" in str(failed.value)
+
+
+# --- configuration ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fields, message", [
+    ({"agents": ("llm",)}, "agent_llm"), ({"agent_llm": "openai/x"}, "agent_llm"), ({"user": "llm"}, "user_llm"),
+    ({"user_llm_args": {"temperature": 0}}, "user_llm"), ({"user": "lmm"}, "did you mean 'llm'"),
+    ({"agents": ("llm",), "agent_llm": "openai/x", "agent_llm_args": {"seed": 1}}, "llm_args.seed"),
+    ({"agents": ("llm",), "agent_llm": "openai/x", "agent_llm_args": {"stop": {1}}}, "not plain data"),
+])
+def test_a_config_that_cannot_be_run_is_refused(fields, message):
+    with pytest.raises(ConfigError, match=message):
+        RunConfig("smoke", **fields)
