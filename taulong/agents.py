@@ -1,15 +1,20 @@
 """Agents on board: one small policy with traits, run by tau2's orchestrator; no model and no key.
 
-To add one, name its traits in :data:`AGENTS`; to add another policy, write a class with ``_dialogue`` of its own.
+To add one, name its traits in :data:`AGENTS`. An agent of your own is a class in a module of yours, named
+``module:Class`` wherever an agent is named: see :func:`new_agent`.
 """
 
+import importlib
 import json
 import re
+import sys
 from collections.abc import Generator
 from dataclasses import dataclass
+from pathlib import Path
 
 from taulong.backend import AssistantMessage, BaseAgent, MultiToolMessage, ToolCall
 from taulong.draws import Draws
+from taulong.errors import ConfigError, check_name
 from taulong.memory import CONVERSATION, Memory, fix_note
 
 TRANSFER_NOTICE = "YOU ARE BEING TRANSFERRED TO A HUMAN AGENT. PLEASE HOLD ON."
@@ -42,6 +47,36 @@ AGENTS = {
     "meddler": Traits(meddles=True),
     "forgetful": Traits(forgetful=0.3),
 }
+
+
+def check_agent(name: str) -> str:
+    """Return the name of an agent; raises ConfigError when there is none, with the near match."""
+    if ":" in str(name):
+        _own_class(name)
+        return name
+    return check_name("agents", name, [*AGENTS, "llm"])
+
+
+def new_agent(name: str, tools: list, domain_policy: str, memory: Memory, case: tuple) -> BaseAgent:
+    """Return the agent of a case.
+
+    A class named ``module:Class`` is called with the same arguments as :class:`ScriptedAgent`, but for its traits, and gives
+    a tau2 agent. The module is looked for where Python looks, and in the current folder.
+    """
+    if name in AGENTS:
+        return ScriptedAgent(tools, domain_policy, memory, case, AGENTS[name])
+    return _own_class(name)(tools, domain_policy, memory, case)
+
+
+def _own_class(name: str) -> type:
+    module, _, attribute = name.partition(":")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"agents: {name!r} cannot be imported ({error}); write module:Class, with the module on Python's "
+                          "path or in the current folder") from error
 
 
 @dataclass(frozen=True)
@@ -83,12 +118,12 @@ class ScriptedAgent(BaseAgent):
         tools: as for every tau2 agent (unused: it knows the tools it calls).
         domain_policy: as for every tau2 agent (unused).
         memory: the notebook at the start of the case.
-        traits: what sets it apart.
         case: what its draws are keyed by (split, seed, position, trial): the same in every memory mode, and one stream
             for each thing it draws, so that arms on matched seeds guess alike.
+        traits: what sets it apart.
     """
 
-    def __init__(self, tools: list, domain_policy: str, memory: Memory, traits: Traits, case: tuple):
+    def __init__(self, tools: list, domain_policy: str, memory: Memory, case: tuple, traits: Traits = Traits()):
         super().__init__(tools=tools, domain_policy=domain_policy)
         self.memory = memory if traits.uses_notebook else Memory("none", None, False, 0)
         self.traits = traits
@@ -97,7 +132,7 @@ class ScriptedAgent(BaseAgent):
 
     def get_init_state(self, message_history: list | None = None) -> Turns:
         """Return the dialogue, ready for the customer's first message."""
-        dialogue = self._dialogue()
+        dialogue = self.dialogue()
         next(dialogue)
         return dialogue
 
@@ -109,39 +144,40 @@ class ScriptedAgent(BaseAgent):
     def set_seed(self, seed: int) -> None:
         """Do nothing: the draws are keyed by the case."""
 
-    def _dialogue(self) -> Turns:
+    def dialogue(self) -> Turns:
+        """Yield the agent's messages; each ``yield`` gives what the customer or the tool answered (the first: None)."""
         complaint = yield None
-        said = yield self._say("I am sorry to hear that. Which phone number are you calling about?")
+        said = yield self.say("I am sorry to hear that. Which phone number are you calling about?")
         phone_number = PHONE_NUMBER.search(f"{said} {complaint}")[0]
-        account = json.loads((yield self._call("get_customer_by_phone", phone_number=phone_number)))
+        account = json.loads((yield self.call("get_customer_by_phone", phone_number=phone_number)))
         phone_model = yield from self._phone_model(account, phone_number)
         noted, diagnosed = self._noted_remedy(phone_model), None
         if self.traits.diagnoses or noted is None:
-            report = yield self._say(DIAGNOSIS)
+            report = yield self.say(DIAGNOSIS)
             diagnosed = next((remedy for remedy in REMEDIES if remedy.sign.search(report)), None)
             if diagnosed is None and self.traits.transfers_when_masked:
-                yield self._call("transfer_to_human_agents", summary="The phone shows no status; MMS cannot be sent.")
-                yield self._say(TRANSFER_NOTICE)
+                yield self.call("transfer_to_human_agents", summary="The phone shows no status; MMS cannot be sent.")
+                yield self.say(TRANSFER_NOTICE)
         remedy = diagnosed or noted or self._guesses.choice(REMEDIES)
-        report = yield self._say(f"{remedy.request} {VERIFICATION}")
+        report = yield self.say(f"{remedy.request} {VERIFICATION}")
         if self.traits.meddles:
             others = [line_id for line_id in account["line_ids"] if line_id != self._line_id]
-            yield self._call("enable_roaming", customer_id=account["customer_id"], line_id=others[0])
+            yield self.call("enable_roaming", customer_id=account["customer_id"], line_id=others[0])
         if "can send MMS" not in report:
-            yield self._say("I am sorry, there is nothing more I can do. Goodbye.")
+            yield self.say("I am sorry, there is nothing more I can do. Goodbye.")
         if diagnosed is not None and self.memory.writable:
             yield from self._take_note(phone_model, diagnosed)
         while True:
-            yield self._say("I am glad that it works now. Goodbye.")
+            yield self.say("I am glad that it works now. Goodbye.")
 
     def _phone_model(self, account: dict, phone_number: str) -> Generator[AssistantMessage, str, str]:
         """Look up the model of the phone on the caller's line."""
         for line_id in account["line_ids"]:
-            line = json.loads((yield self._call("get_details_by_id", id=line_id)))
+            line = json.loads((yield self.call("get_details_by_id", id=line_id)))
             if line["phone_number"] == phone_number:
                 break
         self._line_id = line_id
-        device = json.loads((yield self._call("get_details_by_id", id=line["device_id"])))
+        device = json.loads((yield self.call("get_details_by_id", id=line["device_id"])))
         return device["model"]
 
     def _noted_remedy(self, phone_model: str) -> Remedy | None:
@@ -166,17 +202,19 @@ class ScriptedAgent(BaseAgent):
         if not any(phone_model in line for line in lines):
             text = "\n".join([*lines, note])
             if len(text) <= self.memory.cap:
-                yield self._call("write_notebook", text=text)
+                yield self.call("write_notebook", text=text)
 
     def _misremembered(self, remedy: Remedy) -> Remedy:
         if not self._slips.chance(self.traits.forgetful):
             return remedy
         return self._slips.choice([other for other in REMEDIES if other is not remedy])
 
-    def _say(self, text: str) -> AssistantMessage:
+    def say(self, text: str) -> AssistantMessage:
+        """Return a message to the customer."""
         return AssistantMessage(role="assistant", content=text)
 
-    def _call(self, tool: str, **arguments) -> AssistantMessage:
+    def call(self, tool: str, **arguments) -> AssistantMessage:
+        """Return a message that calls one of the agent's tools."""
         self._calls += 1
         call = ToolCall(id=f"agent-{self._calls}", name=tool, arguments=arguments, requestor="assistant")
         return AssistantMessage(role="assistant", tool_calls=[call])

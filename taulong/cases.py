@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from taulong import __version__, backend
-from taulong.agents import AGENTS, ScriptedAgent
+from taulong.agents import new_agent
 from taulong.backend import Orchestrator, Role, Task, TerminationReason
 from taulong.causes import corrective_tools, recurring_causes
 from taulong.customer import ScriptedCustomer
@@ -138,7 +138,7 @@ def run_case(
     orchestrator = CaseOrchestrator(
         shift.config.patience, domain=environment.domain_name,
         agent=calls["agent"].agent(environment.tools, policy) if "agent" in calls
-        else ScriptedAgent([], policy, memory, AGENTS[agent], where),
+        else new_agent(agent, environment.get_tools() if ":" in agent else [], policy, memory, where),
         user=calls["user"].customer(environment.user_tools, task) if "user" in calls else ScriptedCustomer(task.user_scenario),
         environment=environment, task=task, max_steps=shift.config.max_steps,
     )

@@ -7,6 +7,7 @@ for is read by :mod:`taulong.request`; what the phone answers is quoted word for
 import re
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cache
 
 from taulong import backend
 from taulong.request import PLAIN, SENTENCE, MissingArgument, requested_calls
@@ -69,6 +70,12 @@ class CustomerState:
     solved: bool = False
 
 
+@cache
+def _terms(task_instructions: str) -> str:
+    """Return what the customer is willing to agree to; cached, since a shift's customers have the same instructions."""
+    return first_person(" ".join(re.findall(r"[^.\n]*\bwilling to\b[^.\n]*(?:\.\d[^.\n]*)?\.", task_instructions)))
+
+
 class ScriptedCustomer(backend.BaseUser):
     """A deterministic tau2 user without a model; one instance serves any number of conversations.
 
@@ -83,8 +90,7 @@ class ScriptedCustomer(backend.BaseUser):
         self.facts = re.split(r"(?<=\.)\s+", first_person(instructions.known_info or ""))
         subject = self.complaint.lower()
         self.verification = next((row[1:] for row in SOLVED if row[0] in subject), (None, None))
-        terms = re.findall(r"[^.\n]*\bwilling to\b[^.\n]*(?:\.\d[^.\n]*)?\.", instructions.task_instructions or "")
-        self.terms = first_person(" ".join(terms))
+        self.terms = _terms(instructions.task_instructions or "")
 
     def get_init_state(self, message_history=None) -> CustomerState:
         """Return the state at the start of a conversation, or after the given messages."""

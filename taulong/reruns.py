@@ -27,6 +27,9 @@ STEPS = (
     ("00_tour", {"num_shifts": 8}),
     ("10_generate_shifts", {"shifts": "full", "num_shifts": 24}),
     ("20_execute_runs", {"shifts": "full", "run": "full"}),
+    ("30_audit_reward_basis", {"tasks": "base"}),
+    ("40_memory_value", {"run": "full"}),
+    ("50_regrade_runs", {}),
 )
 
 

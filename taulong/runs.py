@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExe
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,16 +69,17 @@ class RunConfig:
     log_prompts: bool = False
 
     def __post_init__(self):
-        from taulong.agents import AGENTS
+        from taulong.agents import AGENTS, check_agent
         from taulong.keys import refuse_keys
         from taulong.memory import MEMORY_MODES
 
         refuse_keys("config", asdict(self))
-        for name, known in (("agents", [*AGENTS, "llm"]), ("memory_modes", MEMORY_MODES)):
+        checks = {"agents": (check_agent, AGENTS), "memory_modes": (partial(check_name, "memory_modes", known=MEMORY_MODES), MEMORY_MODES)}
+        for name, (check, known) in checks.items():
             values = getattr(self, name)
             if isinstance(values, str) or not values:
                 raise ConfigError(f"{name}: {values!r} is not a list of names; accepted: {', '.join(known)}")
-            object.__setattr__(self, name, tuple(check_name(name, value, known) for value in values))
+            object.__setattr__(self, name, tuple(map(check, values)))
             if len(set(values)) < len(values):
                 raise ConfigError(f"{name}: {list(values)} names one twice")
         if "frozen" in self.memory_modes and "notebook" not in self.memory_modes:

@@ -1,9 +1,10 @@
-"""Short conversations for the tests: calls made in a case's environment, and agents and customers that do what a test wants."""
+"""Short conversations for the tests: calls in a case's environment, agents and customers that do as told."""
 
 import copy
 from functools import cache, partial
 
 from taulong import backend, cases
+from taulong.agents import ScriptedAgent
 from taulong.backend import AssistantMessage, Task, ToolCall, UserMessage
 from taulong.memory import Memory
 from taulong.shifts import generate_shifts
@@ -24,7 +25,9 @@ def shift_of(cause):
 
 def case_of(cause, population="testing"):
     """Return the first case with this cause and population."""
-    return next(case for shift in block() for case in shift.cases if (case.cause, case.population) == (cause, population))
+    return next(
+        case for shift in block() for case in shift.cases if (case.cause, case.population) == (cause, population)
+    )
 
 
 def customer(name, **arguments):
@@ -77,14 +80,16 @@ def phone(environment):
 
 def agent_does(monkeypatch, dialogue):
     """Let agents on board follow ``dialogue(agent)``: a generator that is sent what it hears and yields messages."""
-    monkeypatch.setattr(cases.ScriptedAgent, "_dialogue", dialogue)
+    monkeypatch.setattr(ScriptedAgent, "dialogue", dialogue)
 
 
 def customer_does(monkeypatch, reply):
     """Let the customer answer with ``reply(message, turn)``."""
     turns = iter(range(1000))
     monkeypatch.setattr(
-        cases.ScriptedCustomer, "generate_next_message", lambda self, message, state: (reply(message, next(turns)), state)
+        cases.ScriptedCustomer,
+        "generate_next_message",
+        lambda self, message, state: (reply(message, next(turns)), state),
     )
 
 

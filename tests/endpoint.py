@@ -78,7 +78,7 @@ def scripted_sides(shifts: Iterable[Shift], agent: str = "learner", trials: int 
                     noted, cap = NOTEBOOK.search(system), CAP.search(system)
                     text = None if noted is None else noted[1].replace("(empty)", "")
                     memory = Memory("notebook", text, "write_notebook" in tools, int(cap[1]) if cap else 0)
-                    return ScriptedAgent([], "", memory, AGENTS[agent], where)
+                    return ScriptedAgent([], "", memory, where, AGENTS[agent])
 
                 sides[case_seed("agent", *where)] = new_agent
                 sides[case_seed("user", *where)] = lambda system, tools, task=case.task: ScriptedCustomer(

@@ -5,26 +5,41 @@ from functools import cache
 import pandas as pd
 import pytest
 from conversations import (
-    EMPTY_NOTEBOOK, NO_MEMORY, agent, agent_does, asks, block, calls_of, case_of, customer, customer_does, official, reward_of, says,
+    EMPTY_NOTEBOOK,
+    NO_MEMORY,
+    agent,
+    agent_does,
+    asks,
+    block,
+    calls_of,
+    case_of,
+    customer,
+    customer_does,
+    official,
+    reward_of,
+    says,
     shift_of,
 )
 from scipy.stats import binomtest
 
 from taulong import cases
+from taulong.agents import ScriptedAgent
 from taulong.backend import AssistantMessage, TerminationReason, UserMessage
-from taulong.causes import recurring_causes
 from taulong.cases import ENDINGS, run_case
+from taulong.causes import recurring_causes
 from taulong.environment import DONE_UNSEEN, NOT_AVAILABLE, NOT_CARRIED_OUT
 from taulong.graders import GRADERS
 from taulong.runs import Unit, run_unit
 from taulong.shifts import generate_shifts
 
-COLUMNS = (
-    "shift_id case_id split seed trial position population cause recurring_cause teaching_seen memory_mode agent user official_reward "
-    "strict_stock strict_synced record_gate field_gate policy_check scope_gate gated_reward transferred ending ended_on_consent "
-    "utterances steps tool_errors ownership_errors commitment fix_in_notebook notebook_length_before notebook_length_after notebook_writes notebook_refusals "
-    "agent_tokens user_tokens agent_cost user_cost unpriced_calls outcome reason taulong_version grader_version tau2_distribution "
-    "tau2_version tau2_data").split()
+COLUMNS = """
+    shift_id case_id split seed trial position population cause recurring_cause teaching_seen memory_mode agent
+    user official_reward strict_stock strict_synced record_gate field_gate policy_check scope_gate gated_reward
+    transferred ending ended_on_consent utterances steps tool_errors ownership_errors commitment fix_in_notebook
+    notebook_length_before notebook_length_after notebook_writes notebook_refusals agent_tokens user_tokens
+    agent_cost user_cost unpriced_calls outcome reason taulong_version grader_version tau2_distribution
+    tau2_version tau2_data
+""".split()
 
 
 def run(case, memory=NO_MEMORY, agent_name="learner"):
@@ -34,12 +49,14 @@ def run(case, memory=NO_MEMORY, agent_name="learner"):
 
 def dialogue_of(*messages, then=None):
     """Return a dialogue that sends the messages in order, then ``then`` for ever."""
+
     def dialogue(self):
         yield None
         for message in messages:
             yield message
         while True:
             yield then or says("Hm.")
+
     return dialogue
 
 
@@ -80,13 +97,18 @@ def test_tool_calls_of_either_side_are_free(monkeypatch):
     calls = [asks(agent("write_notebook", text=str(number))) for number in range(6)]
     agent_does(monkeypatch, dialogue_of(*calls, says("Please look.")))
     looks = [user(None, customer("check_status_bar")) for _ in range(7)]
-    customer_does(monkeypatch, lambda message, turn: user() if turn == 0 else looks[turn - 1] if turn <= 7 else user("Bye ###STOP###"))
+    customer_does(
+        monkeypatch,
+        lambda message, turn: user() if turn == 0 else looks[turn - 1] if turn <= 7 else user("Bye ###STOP###"),
+    )
     record = run(visible_case(), EMPTY_NOTEBOOK).record
     assert (record["utterances"], record["notebook_writes"], record["ending"]) == (1, 6, "customer_stop")
 
 
 def test_text_beside_a_tool_call_is_not_delivered_and_uses_no_patience(monkeypatch):
-    agent_does(monkeypatch, dialogue_of(*[asks(agent("get_customer_by_phone", phone_number="1"), content="Let me see.")] * 5))
+    agent_does(
+        monkeypatch, dialogue_of(*[asks(agent("get_customer_by_phone", phone_number="1"), content="Let me see.")] * 5)
+    )
     customer_does(monkeypatch, lambda message, turn: user("Bye ###STOP###" if turn else "Hello"))
     record = run(visible_case()).record
     assert (record["utterances"], record["tool_errors"]) == (1, 5)
@@ -110,7 +132,9 @@ def test_too_many_tool_errors_end_a_case(monkeypatch):
 
 def test_the_agent_may_stop(monkeypatch):
     agent_does(monkeypatch, dialogue_of(says("###STOP###")))
-    monkeypatch.setattr(cases.ScriptedAgent, "is_stop", classmethod(lambda cls, message: "###STOP###" in (message.content or "")))
+    monkeypatch.setattr(
+        ScriptedAgent, "is_stop", classmethod(lambda cls, message: "###STOP###" in (message.content or ""))
+    )
     record = run(visible_case()).record
     assert (record["ending"], record["utterances"], record["outcome"]) == ("agent_stop", 0, "scored")
 
@@ -122,19 +146,32 @@ def test_a_transfer_has_its_own_ending(monkeypatch):
     assert (record["ending"], record["transferred"], record["official_reward"]) == ("transfer", True, 0.0)
 
 
-@pytest.mark.parametrize("empty", [
-    AssistantMessage(role="assistant"), AssistantMessage(role="assistant", content=" \n"),
-    AssistantMessage(role="assistant", tool_calls=[]), AssistantMessage(role="assistant", content="", tool_calls=[]),
-], ids=["nothing", "blank", "no calls", "blank and no calls"])
+@pytest.mark.parametrize(
+    "empty",
+    [
+        AssistantMessage(role="assistant"),
+        AssistantMessage(role="assistant", content=" \n"),
+        AssistantMessage(role="assistant", tool_calls=[]),
+        AssistantMessage(role="assistant", content="", tool_calls=[]),
+    ],
+    ids=["nothing", "blank", "no calls", "blank and no calls"],
+)
 def test_an_empty_message_of_the_agent_is_its_error_and_scored(empty, monkeypatch):
     agent_does(monkeypatch, dialogue_of(says("Hello."), empty))
     record = run(visible_case()).record
-    assert (record["ending"], record["outcome"], record["official_reward"], record["utterances"]) == ("agent_error", "scored", 0.0, 1)
+    assert (record["ending"], record["outcome"], record["official_reward"], record["utterances"]) == (
+        "agent_error",
+        "scored",
+        0.0,
+        1,
+    )
 
 
 def test_what_was_done_before_an_empty_message_counts(monkeypatch):
     agent_does(monkeypatch, dialogue_of(says("Please turn Wi-Fi calling off."), AssistantMessage(role="assistant")))
-    customer_does(monkeypatch, lambda message, turn: [user(), user(None, customer("toggle_wifi_calling")), user("Done.")][turn])
+    customer_does(
+        monkeypatch, lambda message, turn: [user(), user(None, customer("toggle_wifi_calling")), user("Done.")][turn]
+    )
     record = run(visible_case()).record
     assert (record["ending"], record["official_reward"]) == ("agent_error", 1.0)
 
@@ -169,13 +206,21 @@ def test_an_exception_of_the_agent_is_unscored_with_a_reason_and_never_a_zero(mo
 
 
 def test_a_case_cut_off_inside_a_tool_call_is_graded(monkeypatch):
-    monkeypatch.setattr(cases.ScriptedAgent, "is_stop", classmethod(lambda cls, message: "###STOP###" in (message.content or "")))
+    monkeypatch.setattr(
+        ScriptedAgent, "is_stop", classmethod(lambda cls, message: "###STOP###" in (message.content or ""))
+    )
     goodbye = asks(agent("get_customer_by_phone", phone_number="1"), content="###STOP###")
     agent_does(monkeypatch, dialogue_of(says("Please turn Wi-Fi calling off."), goodbye))
-    customer_does(monkeypatch, lambda message, turn: [user(), user(None, customer("toggle_wifi_calling")), user("Done.")][turn])
+    customer_does(
+        monkeypatch, lambda message, turn: [user(), user(None, customer("toggle_wifi_calling")), user("Done.")][turn]
+    )
     done = run(visible_case())
     assert done.record["reason"] is None
-    assert (done.record["ending"], done.record["outcome"], done.record["official_reward"]) == ("agent_stop", "scored", 1.0)
+    assert (done.record["ending"], done.record["outcome"], done.record["official_reward"]) == (
+        "agent_stop",
+        "scored",
+        1.0,
+    )
     assert done.transcript["messages"][-1]["tool_calls"]  # the call that was never made is kept in the transcript
 
 
@@ -201,16 +246,34 @@ def test_every_termination_of_the_installed_tau2_has_an_ending_or_is_infrastruct
 def test_a_record_has_the_columns_in_their_order_and_a_transcript_its_parts():
     done = run(visible_case())
     assert list(done.record) == COLUMNS
-    assert set(done.transcript) >= {"shift_id", "case_id", "memory_mode", "agent", "user", "notebook_before", "notebook_after",
-                                    "messages", "masked_messages", "commitment_message", "undelivered_message", "findings"}
-    assert not [message for message in done.transcript["messages"] if set(message) & {"timestamp", "cost", "turn_idx", "usage"}]
+    assert set(done.transcript) >= {
+        "shift_id",
+        "case_id",
+        "memory_mode",
+        "agent",
+        "user",
+        "notebook_before",
+        "notebook_after",
+        "messages",
+        "masked_messages",
+        "commitment_message",
+        "undelivered_message",
+        "findings",
+    }
+    assert not [
+        message for message in done.transcript["messages"] if set(message) & {"timestamp", "cost", "turn_idx", "usage"}
+    ]
 
 
 def test_masked_messages_and_the_commitment_are_marked():
     case = case_of("bad_wifi_calling")
     done = run(case)
     messages = done.transcript["messages"]
-    answers = {index for index, message in enumerate(messages) if message.get("content") in (NOT_AVAILABLE, DONE_UNSEEN, NOT_CARRIED_OUT)}
+    answers = {
+        index
+        for index, message in enumerate(messages)
+        if message.get("content") in (NOT_AVAILABLE, DONE_UNSEEN, NOT_CARRIED_OUT)
+    }
     assert set(done.transcript["masked_messages"]) == answers != set()
     committed = done.transcript["commitment_message"]
     assert messages[committed - 1]["tool_calls"][0]["name"] == done.record["commitment"]
@@ -219,11 +282,19 @@ def test_masked_messages_and_the_commitment_are_marked():
 
 def test_calls_that_share_an_id_are_told_apart(monkeypatch):
     agent_does(monkeypatch, dialogue_of())
-    turns = [user(), user(None, customer("can_send_mms")), user(None, customer("toggle_wifi_calling")), user(None, customer("can_send_mms")),
-             user("Bye ###STOP###")]
+    turns = [
+        user(),
+        user(None, customer("can_send_mms")),
+        user(None, customer("toggle_wifi_calling")),
+        user(None, customer("can_send_mms")),
+        user("Bye ###STOP###"),
+    ]
     customer_does(monkeypatch, lambda message, turn: turns[turn])  # every call has the id customer-0
     done = run(case_of("bad_wifi_calling"))
-    assert done.transcript["messages"][done.transcript["commitment_message"] - 1]["tool_calls"][0]["name"] == "toggle_wifi_calling"
+    assert (
+        done.transcript["messages"][done.transcript["commitment_message"] - 1]["tool_calls"][0]["name"]
+        == "toggle_wifi_calling"
+    )
     assert len(done.transcript["masked_messages"]) == 1
 
 
@@ -231,7 +302,9 @@ def test_a_transcript_is_in_the_order_of_the_conversation_whatever_the_clock_say
     numbered = [says(f"utterance {number}", timestamp=f"20{50 - number}-01-01T00:00:00") for number in range(1, 6)]
     agent_does(monkeypatch, dialogue_of(*numbered))
     customer_does(monkeypatch, lambda message, turn: user("Bye ###STOP###" if turn == 5 else "Yes?"))
-    said = [message["content"] for message in run(visible_case()).transcript["messages"] if message["role"] == "assistant"]
+    said = [
+        message["content"] for message in run(visible_case()).transcript["messages"] if message["role"] == "assistant"
+    ]
     assert said[1:] == [f"utterance {number}" for number in range(1, 6)]
 
 
@@ -239,7 +312,10 @@ def test_the_official_reward_of_a_record_is_that_of_its_transcript():
     kinds = {"user": UserMessage, "assistant": AssistantMessage}
     for shift in block()[:2]:
         for case, row in zip(shift.cases, run_unit(Unit(shift, "none", "learner", 0)), strict=True):
-            messages = [kinds.get(message["role"], cases.backend.ToolMessage)(**message) for message in row["transcript"]["messages"]]
+            messages = [
+                kinds.get(message["role"], cases.backend.ToolMessage)(**message)
+                for message in row["transcript"]["messages"]
+            ]
             assert official(case, messages) == row["record"]["official_reward"]
 
 
@@ -251,8 +327,12 @@ def results():
     """Return the records of 12 eval shifts by the agents on board, in the memory modes that say something of them."""
     arms = [(name, mode) for name in ("learner", "guesser", "meddler") for mode in ("none", "notebook")]
     arms += [("learner", "oracle"), ("parrot", "notebook"), ("transferrer", "none")]
-    rows = [row["record"] for name, mode in arms
-            for shift in generate_shifts(num_shifts=12) for row in run_unit(Unit(shift, mode, name, 0))]
+    rows = [
+        row["record"]
+        for name, mode in arms
+        for shift in generate_shifts(num_shifts=12)
+        for row in run_unit(Unit(shift, mode, name, 0))
+    ]
     return pd.DataFrame(rows)
 
 
@@ -269,24 +349,38 @@ def test_without_memory_one_testing_case_in_four_is_resolved(agent_name, mode):
     assert binomtest(resolved, 48, 0.25).pvalue > 0.001  # exact: the 99.9 % interval has 1/4 in it
 
 
-@pytest.mark.parametrize("agent_name, mode, population, column, expected", [
-    ("learner", "notebook", "testing", "official_reward", 1), ("learner", "oracle", "testing", "official_reward", 1),
-    *[("learner", mode, population, "official_reward", 1) for mode in ("none", "notebook", "oracle") for population in
-      ("teaching", "lookalike")],
-    ("parrot", "notebook", "lookalike", "official_reward", 0), ("parrot", "notebook", "testing", "official_reward", 1),
-    ("transferrer", "none", "testing", "transferred", 1),
-    ("transferrer", "none", "testing", "official_reward", 0), ("transferrer", "none", "teaching", "official_reward", 1),
-    ("transferrer", "none", "lookalike", "transferred", 0),
-    ("meddler", "notebook", "testing", "official_reward", 1), ("meddler", "notebook", "testing", "gated_reward", 0),
-    ("meddler", "none", "teaching", "official_reward", 1), ("meddler", "none", "teaching", "gated_reward", 0),
-    ("learner", "notebook", "testing", "gated_reward", 1),
-])
+@pytest.mark.parametrize(
+    "agent_name, mode, population, column, expected",
+    [
+        ("learner", "notebook", "testing", "official_reward", 1),
+        ("learner", "oracle", "testing", "official_reward", 1),
+        *[
+            ("learner", mode, population, "official_reward", 1)
+            for mode in ("none", "notebook", "oracle")
+            for population in ("teaching", "lookalike")
+        ],
+        ("parrot", "notebook", "lookalike", "official_reward", 0),
+        ("parrot", "notebook", "testing", "official_reward", 1),
+        ("transferrer", "none", "testing", "transferred", 1),
+        ("transferrer", "none", "testing", "official_reward", 0),
+        ("transferrer", "none", "teaching", "official_reward", 1),
+        ("transferrer", "none", "lookalike", "transferred", 0),
+        ("meddler", "notebook", "testing", "official_reward", 1),
+        ("meddler", "notebook", "testing", "gated_reward", 0),
+        ("meddler", "none", "teaching", "official_reward", 1),
+        ("meddler", "none", "teaching", "gated_reward", 0),
+        ("learner", "notebook", "testing", "gated_reward", 1),
+    ],
+)
 def test_what_each_agent_achieves(agent_name, mode, population, column, expected):
     assert mean(agent_name, mode, population, column) == expected
 
 
 def test_meddling_leaves_the_official_reward_as_it_was():
-    both = [results().query("agent == @name and memory_mode == 'none'")["official_reward"].tolist() for name in ("learner", "meddler")]
+    both = [
+        results().query("agent == @name and memory_mode == 'none'")["official_reward"].tolist()
+        for name in ("learner", "meddler")
+    ]
     assert both[0] == both[1]
     assert 0 < sum(both[0]) < len(both[0])
 
@@ -294,7 +388,10 @@ def test_meddling_leaves_the_official_reward_as_it_was():
 def test_no_agent_on_board_makes_a_tool_error_or_runs_out_of_patience():
     assert (results()["tool_errors"] == 0).all()
     assert set(results()["ending"]) == {"customer_stop", "transfer"}
-    assert results()["commitment"].notna().sum() == (results().query("population == 'testing' and agent != 'transferrer'")).shape[0]
+    assert (
+        results()["commitment"].notna().sum()
+        == (results().query("population == 'testing' and agent != 'transferrer'")).shape[0]
+    )
 
 
 def test_the_fix_counts_as_noted_only_when_it_is_in_the_text_shown_at_the_start():

@@ -21,12 +21,25 @@ FACTS = {
 }
 WRITES = sorted(name for name, kind in customer_tool_types().items() if kind == ToolType.WRITE)
 PLAUSIBLE = {
-    "set_network_mode_preference": [{"mode": mode} for mode in ("4g_5g_preferred", "4g_only", "3g_only", "2g_only", "6g")],
-    "set_apn_settings": [{"apn_settings": settings} for settings in
-                         ({}, {"apn_name": "internet"}, {"mmsc_url": "http://mms.carrier.com/mms/wapenc"},
-                          {"mmsc_url": None}, {"reset_at_reboot": True}, {"apn_name": "none"})],
-    "grant_app_permission": [{"app_name": app, "permission": permission} for app in ("messaging", "browser", "none")
-                             for permission in ("storage", "sms", "phone", "Storage")],
+    "set_network_mode_preference": [
+        {"mode": mode} for mode in ("4g_5g_preferred", "4g_only", "3g_only", "2g_only", "6g")
+    ],
+    "set_apn_settings": [
+        {"apn_settings": settings}
+        for settings in (
+            {},
+            {"apn_name": "internet"},
+            {"mmsc_url": "http://mms.carrier.com/mms/wapenc"},
+            {"mmsc_url": None},
+            {"reset_at_reboot": True},
+            {"apn_name": "none"},
+        )
+    ],
+    "grant_app_permission": [
+        {"app_name": app, "permission": permission}
+        for app in ("messaging", "browser", "none")
+        for permission in ("storage", "sms", "phone", "Storage")
+    ],
 }
 
 
@@ -37,7 +50,10 @@ def variants(tool):
 def test_derived_causes_tools_and_resets_are_those_of_the_facts():
     assert {name: cause.corrective_tool for name, cause in recurring_causes().items()} == FACTS
     assert routine_resets() == {"reboot_device", "toggle_airplane_mode", "reseat_sim_card"}
-    assert [action.name for action in recurring_causes()["break_apn_mms_setting"].fix] == ["reset_apn_settings", "reboot_device"]
+    assert [action.name for action in recurring_causes()["break_apn_mms_setting"].fix] == [
+        "reset_apn_settings",
+        "reboot_device",
+    ]
     assert all(len(cause.fix) == 1 for name, cause in recurring_causes().items() if name != "break_apn_mms_setting")
 
 
@@ -48,7 +64,11 @@ def test_every_tool_with_arguments_is_tried_with_some():
 
 def test_the_fifth_committing_tool_is_a_second_way_to_the_same_fix():
     assert corrective_tools() == {*FACTS.values(), "set_apn_settings"}
-    resolved = [name for name, cause in recurring_causes().items() if resolves(cause, [customer("set_apn_settings", apn_settings={})])]
+    resolved = [
+        name
+        for name, cause in recurring_causes().items()
+        if resolves(cause, [customer("set_apn_settings", apn_settings={})])
+    ]
     assert resolved == ["break_apn_mms_setting"]
 
 
@@ -62,8 +82,11 @@ def test_causes_share_ticket_reason_and_assertion():
 
 @pytest.mark.parametrize("population", ["testing", "teaching"])
 def test_each_fix_resolves_its_own_cause_and_no_other(population):
-    matrix = {(fixed, broken): reward_of(case_of(broken, population), calls_of(recurring_causes()[fixed].fix))
-              for fixed in FACTS for broken in FACTS}
+    matrix = {
+        (fixed, broken): reward_of(case_of(broken, population), calls_of(recurring_causes()[fixed].fix))
+        for fixed in FACTS
+        for broken in FACTS
+    }
     assert matrix == {(fixed, broken): float(fixed == broken) for fixed in FACTS for broken in FACTS}
 
 
@@ -80,8 +103,12 @@ def test_no_tool_that_is_not_corrective_resolves_a_masked_case(cause):
 @pytest.mark.parametrize("cause", FACTS)
 def test_a_corrective_tool_with_any_arguments_resolves_at_most_its_own_cause(cause):
     own = {FACTS[cause]} | ({"set_apn_settings"} if cause == "break_apn_mms_setting" else set())
-    solving = {call.name for tool in corrective_tools() for call in variants(tool)
-               if reward_of(case_of(cause), [call, customer("reboot_device")]) == 1.0}
+    solving = {
+        call.name
+        for tool in corrective_tools()
+        for call in variants(tool)
+        if reward_of(case_of(cause), [call, customer("reboot_device")]) == 1.0
+    }
     assert solving == own
 
 

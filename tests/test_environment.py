@@ -4,7 +4,17 @@ import itertools
 
 import pytest
 from conversations import (
-    EMPTY_NOTEBOOK, NO_MEMORY, agent, calls_of, case_of, converse, customer, environment_of, official, phone, reward_of,
+    EMPTY_NOTEBOOK,
+    NO_MEMORY,
+    agent,
+    calls_of,
+    case_of,
+    converse,
+    customer,
+    environment_of,
+    official,
+    phone,
+    reward_of,
 )
 
 from taulong.backend import Task, ToolType
@@ -13,12 +23,16 @@ from taulong.environment import DONE_UNSEEN, NOT_AVAILABLE, NOT_CARRIED_OUT, cus
 
 CAUSES = list(recurring_causes())
 ARGUMENTS = {
-    "check_app_status": {"app_name": "messaging"}, "check_app_permissions": {"app_name": "messaging"},
-    "set_network_mode_preference": {"mode": "4g_5g_preferred"}, "set_apn_settings": {"apn_settings": {}},
+    "check_app_status": {"app_name": "messaging"},
+    "check_app_permissions": {"app_name": "messaging"},
+    "set_network_mode_preference": {"mode": "4g_5g_preferred"},
+    "set_apn_settings": {"apn_settings": {}},
     "grant_app_permission": {"app_name": "messaging", "permission": "storage"},
 }
 READS = sorted(tool for tool, kind in customer_tool_types().items() if kind == ToolType.READ)
-OTHERS = sorted(tool for tool, kind in customer_tool_types().items() if kind != ToolType.READ and tool not in corrective_tools())
+OTHERS = sorted(
+    tool for tool, kind in customer_tool_types().items() if kind != ToolType.READ and tool not in corrective_tools()
+)
 CORRECTIVE = sorted(corrective_tools())
 
 
@@ -52,7 +66,11 @@ def test_a_read_is_masked_before_the_commitment_and_visible_after(tool):
 
 def test_a_masked_read_says_the_same_whatever_it_is_asked():
     masked, _ = twins("bad_wifi_calling")
-    answers = [masked.get_response(customer(tool, **arguments)) for tool in READS for arguments in ({}, {"app_name": 3}, {"x": 1})]
+    answers = [
+        masked.get_response(customer(tool, **arguments))
+        for tool in READS
+        for arguments in ({}, {"app_name": 3}, {"x": 1})
+    ]
     assert {(answer.content, answer.error) for answer in answers} == {(NOT_AVAILABLE, False)}
 
 
@@ -99,12 +117,20 @@ def test_a_routine_reset_is_no_commitment(tool):
     assert masked.get_response(customer("check_status_bar")).content == NOT_AVAILABLE
 
 
-@pytest.mark.parametrize("call", [
-    customer("set_network_mode_preference"), customer("set_network_mode_preference", mode="4g_only", speed=1),
-    customer("set_apn_settings", apn_settings={"apn_name": "none"}), customer("set_apn_settings", apn_settings="internet"),
-    customer("grant_app_permission", app_name="messaging"), customer("grant_app_permission", app_name="messaging", permission=None),
-    customer("toggle_wifi_calling", on=False), customer("reset_apn_settings", tool_name="reboot_device"),
-], ids=lambda call: f"{call.name}-{'-'.join(map(str, call.arguments.values()))}")
+@pytest.mark.parametrize(
+    "call",
+    [
+        customer("set_network_mode_preference"),
+        customer("set_network_mode_preference", mode="4g_only", speed=1),
+        customer("set_apn_settings", apn_settings={"apn_name": "none"}),
+        customer("set_apn_settings", apn_settings="internet"),
+        customer("grant_app_permission", app_name="messaging"),
+        customer("grant_app_permission", app_name="messaging", permission=None),
+        customer("toggle_wifi_calling", on=False),
+        customer("reset_apn_settings", tool_name="reboot_device"),
+    ],
+    ids=lambda call: f"{call.name}-{'-'.join(map(str, call.arguments.values()))}",
+)
 def test_a_corrective_call_that_fails_is_no_commitment_and_shows_nothing(call):
     answers = set()
     for cause in CAUSES:
@@ -126,10 +152,13 @@ def test_the_agents_tools_are_never_masked():
     masked, plain = twins("bad_wifi_calling")
     number = masked.user_tools.db.surroundings.phone_number
     account = masked.tools.get_customer_by_phone(number)
-    calls = [agent("get_customer_by_phone", phone_number=number), agent("get_details_by_id", id=account.line_ids[0]),
-             agent("get_bills_for_customer", customer_id=account.customer_id),
-             agent("get_data_usage", customer_id=account.customer_id, line_id=account.line_ids[0]),
-             agent("enable_roaming", customer_id=account.customer_id, line_id=account.line_ids[0])]
+    calls = [
+        agent("get_customer_by_phone", phone_number=number),
+        agent("get_details_by_id", id=account.line_ids[0]),
+        agent("get_bills_for_customer", customer_id=account.customer_id),
+        agent("get_data_usage", customer_id=account.customer_id, line_id=account.line_ids[0]),
+        agent("enable_roaming", customer_id=account.customer_id, line_id=account.line_ids[0]),
+    ]
     for call in calls:
         answer = masked.get_response(call)
         assert not answer.error
@@ -176,9 +205,17 @@ def test_reading_the_notebook_resolves_all():
 @pytest.mark.parametrize("population", ["testing", "teaching"])
 def test_the_official_evaluator_replays_a_case_unchanged_with_the_notebook_tool_in_it(population):
     case = case_of("break_apn_mms_setting", population)
-    calls = [agent("write_notebook", text="x" * 2001), customer("check_apn_settings"), customer("toggle_wifi"),
-             *fix("break_apn_mms_setting"), customer("set_apn_settings", apn_settings={"mmsc_url": None}) if population == "testing"
-             else customer("toggle_wifi"), agent("write_notebook", text="reset_apn_settings"), customer("can_send_mms")]
+    calls = [
+        agent("write_notebook", text="x" * 2001),
+        customer("check_apn_settings"),
+        customer("toggle_wifi"),
+        *fix("break_apn_mms_setting"),
+        customer("set_apn_settings", apn_settings={"mmsc_url": None})
+        if population == "testing"
+        else customer("toggle_wifi"),
+        agent("write_notebook", text="reset_apn_settings"),
+        customer("can_send_mms"),
+    ]
     messages, answers = converse(case, calls, EMPTY_NOTEBOOK)
     assert official(case, messages, EMPTY_NOTEBOOK) == 1.0
     answers[1].content = "Current APN Name: internet"  # a forged answer does not replay

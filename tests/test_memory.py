@@ -5,10 +5,20 @@ from dataclasses import replace
 
 import pytest
 from conversations import (
-    EMPTY_NOTEBOOK, agent, agent_does, asks, block, case_of, converse, environment_of, says, shift_of,
+    EMPTY_NOTEBOOK,
+    agent,
+    agent_does,
+    asks,
+    block,
+    case_of,
+    converse,
+    environment_of,
+    says,
+    shift_of,
 )
 
-from taulong import cases, memory
+from taulong import agents, cases, memory
+from taulong.agents import ScriptedAgent
 from taulong.backend import Task
 from taulong.causes import corrective_tools, recurring_causes
 from taulong.errors import ConfigError
@@ -20,7 +30,7 @@ def prompts(shift, monkeypatch, mode, agent_name="learner"):
     """Run a shift and return (case id, what its agent was given, what its customer was given) a case."""
     seen = []
 
-    class Agent(cases.ScriptedAgent):
+    class Agent(ScriptedAgent):
         def __init__(self, tools, domain_policy, *more, **options):
             seen.append([domain_policy])
             super().__init__(tools, domain_policy, *more, **options)
@@ -31,7 +41,7 @@ def prompts(shift, monkeypatch, mode, agent_name="learner"):
             super().__init__(scenario, *more, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(cases, "ScriptedAgent", Agent)
+        patch.setattr(agents, "ScriptedAgent", Agent)
         patch.setattr(cases, "ScriptedCustomer", Customer)
         run_unit(Unit(shift, mode, agent_name, 0))
     return [(case.case_id, *texts) for case, texts in zip(shift.cases, seen, strict=True)]
@@ -110,9 +120,22 @@ def gold(shift, case):
     """Return what must not be told: names of the answer key that no policy or tool description has."""
     task = Task.model_validate(case.task)
     criteria = task.evaluation_criteria
-    words = {case.population, "teaching case", "testing case", "lookalike", "recurring", shift.shift_id, case.case_id, "official_reward"}
+    words = {
+        case.population,
+        "teaching case",
+        "testing case",
+        "lookalike",
+        "recurring",
+        shift.shift_id,
+        case.case_id,
+        "official_reward",
+    }
     words |= set(recurring_causes()) | {action.action_id for action in criteria.actions} - corrective_tools()
-    words |= {assertion.func_name for assertion in criteria.env_assertions} | {"evaluation_criteria", "reward_basis", "2g_only\""}
+    words |= {assertion.func_name for assertion in criteria.env_assertions} | {
+        "evaluation_criteria",
+        "reward_basis",
+        '2g_only"',
+    }
     return {word for word in words if word}
 
 
@@ -160,7 +183,8 @@ def test_in_none_permuting_two_cases_leaves_every_prompt_as_it_was(monkeypatch):
     swapped = list(shift.cases)
     swapped[1], swapped[6] = swapped[6], swapped[1]
     assert sorted(prompts(shift, monkeypatch, "none")) == sorted(
-        prompts(replace(shift, cases=tuple(swapped)), monkeypatch, "none"))
+        prompts(replace(shift, cases=tuple(swapped)), monkeypatch, "none")
+    )
 
 
 def test_a_canary_in_one_shifts_notebook_never_appears_in_anothers_transcripts(monkeypatch):
@@ -173,7 +197,9 @@ def test_a_canary_in_one_shifts_notebook_never_appears_in_anothers_transcripts(m
     agent_does(monkeypatch, dialogue)
     transcripts = {}
     for shift_id, shift in enumerate(block()):
-        transcripts[shift_id] = json.dumps([row["transcript"] for row in run_unit(Unit(shift, "notebook", "learner", 0))])
+        transcripts[shift_id] = json.dumps(
+            [row["transcript"] for row in run_unit(Unit(shift, "notebook", "learner", 0))]
+        )
     for shift_id, text in transcripts.items():
         assert f"CANARY-{shift_id}" in text
         assert not [other for other in transcripts if other != shift_id and f"CANARY-{other}" in text]

@@ -85,8 +85,8 @@ def test_planned_cases_without_any_row_are_owed():
 
 
 def test_the_frozen_second_pass_is_a_mode_of_its_own_and_owes_testing_cases_only():
-    first = make_records(modes=("notebook",), num_shifts=1).assign(frozen_pass=False)
-    second = first[first["population"] == "testing"].assign(frozen_pass=True)
+    first = make_records(modes=("notebook",), num_shifts=1)
+    second = first[first["population"] == "testing"].assign(memory_mode="frozen")
     table = with_owed(pd.concat([first, second.iloc[:3]]))
     assert table["memory_mode"].value_counts().to_dict() == {"notebook": 8, "frozen": 4}
     assert table.loc[table["outcome"] == "owed", "case_id"].tolist() == ["eval-1000000/8"]

@@ -1,7 +1,6 @@
 """Runs on disk: the same bytes whoever makes them, whatever interrupts them."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -61,8 +60,13 @@ def test_another_run_and_more_workers_give_the_same_bytes(config, reference, tmp
 
 def test_rows_are_in_plan_order_and_every_planned_case_has_one(config, tmp_path, reference):
     records = [json.loads(line) for line in reference["records.jsonl"].splitlines()]
-    plan = [(name, mode, shift.shift_id, 0, case.position) for name in config.agents for mode in config.memory_modes
-            for shift in pair() for case in shift.cases]
+    plan = [
+        (name, mode, shift.shift_id, 0, case.position)
+        for name in config.agents
+        for mode in config.memory_modes
+        for shift in pair()
+        for case in shift.cases
+    ]
     assert [tuple(record[name] for name in runs.KEY) for record in records] == plan
     assert json.loads(reference["manifest.json"])["planned_cases"] == len(plan) == 32
     transcripts = [json.loads(line) for line in reference["transcripts.jsonl"].splitlines()]
@@ -72,11 +76,17 @@ def test_rows_are_in_plan_order_and_every_planned_case_has_one(config, tmp_path,
 def test_nothing_in_the_results_moves(config, tmp_path, reference):
     folder = execute_runs(config, tmp_path / "run", progress=False)
     assert sorted(path.name for path in folder.path.iterdir()) == [
-        "manifest.json", "records.jsonl", "timings.jsonl", "transcripts.jsonl"]
+        "manifest.json",
+        "records.jsonl",
+        "timings.jsonl",
+        "transcripts.jsonl",
+    ]
     text = b"".join(reference.values()).decode()
     for word in ("timestamp", "seconds", str(tmp_path), str(ROOT), time.strftime("%Y-%m-%dT"), "NaN"):
         assert word not in text
-    assert all(row["seconds"] > 0 and set(row) <= {*runs.KEY, *runs.APART} for row in rows(folder.path / "timings.jsonl"))
+    assert all(
+        row["seconds"] > 0 and set(row) <= {*runs.KEY, *runs.APART} for row in rows(folder.path / "timings.jsonl")
+    )
 
 
 def test_a_run_of_trials_has_draws_of_its_own_and_keeps_those_of_the_first(shifts, tmp_path):
@@ -98,10 +108,18 @@ def test_a_finished_run_is_not_run_again(config, tmp_path, reference, monkeypatc
 # --- resuming ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kept", [
-    lambda lines: lines[:10], lambda lines: lines[:5] + lines[6:], lambda lines: lines[1:], lambda lines: [],
-    lambda lines: lines[4:] + lines[:4], lambda lines: [*lines[:-1], lines[-1][:100]],
-], ids=["the last", "one in the middle", "the first", "all", "another order", "a torn last line"])
+@pytest.mark.parametrize(
+    "kept",
+    [
+        lambda lines: lines[:10],
+        lambda lines: lines[:5] + lines[6:],
+        lambda lines: lines[1:],
+        lambda lines: [],
+        lambda lines: lines[4:] + lines[:4],
+        lambda lines: [*lines[:-1], lines[-1][:100]],
+    ],
+    ids=["the last", "one in the middle", "the first", "all", "another order", "a torn last line"],
+)
 @pytest.mark.parametrize("name", ["records.jsonl", "transcripts.jsonl"])
 def test_deleted_rows_are_owed_and_run_again(config, tmp_path, reference, kept, name):
     folder = execute_runs(config, tmp_path / "run", progress=False)
@@ -127,11 +145,15 @@ def interrupted(config, path, monkeypatch, after, fresh=False):
 
 
 @pytest.mark.parametrize("after", [0, 1, 4, 11, 31])
-def test_an_interrupt_leaves_complete_rows_and_the_next_run_does_the_rest(config, tmp_path, reference, monkeypatch, after):
+def test_an_interrupt_leaves_complete_rows_and_the_next_run_does_the_rest(
+    config, tmp_path, reference, monkeypatch, after
+):
     interrupted(config, tmp_path / "run", monkeypatch, after)
     folder = RunFolder.open(tmp_path / "run")
     assert len(folder.records()) == after
-    assert (folder.path / "records.jsonl").read_bytes() == b"".join(reference["records.jsonl"].splitlines(keepends=True)[:after])
+    assert (folder.path / "records.jsonl").read_bytes() == b"".join(
+        reference["records.jsonl"].splitlines(keepends=True)[:after]
+    )
     assert not (folder.path / "journal.jsonl").exists()
     assert contents(execute_runs(config, folder.path, progress=False)) == reference
 
@@ -174,8 +196,11 @@ def test_a_damaged_line_names_file_and_line(config, tmp_path, name, line):
 
 def killed(config, path, at):
     """Execute a run in a process of its own, kill it once it has ``at`` rows, and return how many rows it left."""
-    code = ("import sys; from taulong.runs import RunConfig, execute_runs\n"
-            "execute_runs(RunConfig(sys.argv[1], ('learner', 'guesser'), ('none', 'notebook')), sys.argv[2], progress=False)")
+    code = (
+        "import sys; from taulong.runs import RunConfig, execute_runs\n"
+        "config = RunConfig(sys.argv[1], ('learner', 'guesser'), ('none', 'notebook'))\n"
+        "execute_runs(config, sys.argv[2], progress=False)"
+    )
     process = subprocess.Popen([sys.executable, "-c", code, config.shifts, str(path)], cwd=ROOT)
     journal = path / "journal.jsonl"
     while process.poll() is None and not (journal.exists() and journal.read_bytes().count(b"\n") >= at):
@@ -230,7 +255,9 @@ def test_an_unscored_case_is_owed_again_with_all_that_follow_it(shifts, tmp_path
         calls.append(case.case_id)
         outcome = whole(shift, case, memory, *more)
         if len(calls) == 3:
-            return replace(outcome, record={**outcome.record, "outcome": "unscored", "official_reward": None, "reason": "test"})
+            return replace(
+                outcome, record={**outcome.record, "outcome": "unscored", "official_reward": None, "reason": "test"}
+            )
         return outcome
 
     with monkeypatch.context() as patch:
@@ -244,10 +271,15 @@ def test_an_unscored_case_is_owed_again_with_all_that_follow_it(shifts, tmp_path
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("change, field", [
-    ({"agents": ("learner",)}, "agents"), ({"memory_modes": ("none",)}, "memory_modes"), ({"trials": 2}, "trials"),
-    ({"agents": ("guesser", "learner")}, "agents"),
-])
+@pytest.mark.parametrize(
+    "change, field",
+    [
+        ({"agents": ("learner",)}, "agents"),
+        ({"memory_modes": ("none",)}, "memory_modes"),
+        ({"trials": 2}, "trials"),
+        ({"agents": ("guesser", "learner")}, "agents"),
+    ],
+)
 def test_a_changed_configuration_is_refused_naming_the_field(config, tmp_path, change, field):
     interrupted_run = execute_runs(config, tmp_path / "run", progress=False)
     before = contents(interrupted_run)
@@ -272,11 +304,19 @@ def test_a_fresh_run_never_mixes_with_the_rows_of_another_configuration(config, 
     assert contents(execute_runs(changed, tmp_path / "run", progress=False)) == reference
 
 
-@pytest.mark.parametrize("fields, message", [
-    ({"agents": ("lerner",)}, "agents: 'lerner'.*did you mean 'learner'"), ({"memory_modes": ("notbook",)}, "did you mean 'notebook'"),
-    ({"agents": "learner"}, "agents: 'learner' is not a list"), ({"agents": ()}, "agents"), ({"trials": 0}, "trials: 0"),
-    ({"agents": ("learner", "learner")}, "twice"), ({"memory_modes": ["none", "none"]}, "twice"), ({"trials": True}, "trials: True"),
-])
+@pytest.mark.parametrize(
+    "fields, message",
+    [
+        ({"agents": ("lerner",)}, "agents: 'lerner'.*did you mean 'learner'"),
+        ({"memory_modes": ("notbook",)}, "did you mean 'notebook'"),
+        ({"agents": "learner"}, "agents: 'learner' is not a list"),
+        ({"agents": ()}, "agents"),
+        ({"trials": 0}, "trials: 0"),
+        ({"agents": ("learner", "learner")}, "twice"),
+        ({"memory_modes": ["none", "none"]}, "twice"),
+        ({"trials": True}, "trials: True"),
+    ],
+)
 def test_a_bad_configuration_is_refused_before_anything_runs(fields, message):
     with pytest.raises(ConfigError, match=message):
         RunConfig("pair", **fields)

@@ -1,4 +1,4 @@
-"""Shifts: what a configuration may say, what stays the same, and that nothing tells the cause before the evidence does."""
+"""Shifts: what a configuration may say, what stays the same, and that nothing but evidence tells the cause."""
 
 import hashlib
 import json
@@ -23,7 +23,15 @@ from taulong.errors import ConfigError, DataError
 from taulong.identity import age, phone_models
 from taulong.paths import ROOT
 from taulong.shifts import (
-    ShiftConfig, export_tasks, generate_shift, generate_shifts, read_manifest, read_shifts, shift_paths, shift_seeds, shift_table,
+    ShiftConfig,
+    export_tasks,
+    generate_shift,
+    generate_shifts,
+    read_manifest,
+    read_shifts,
+    shift_paths,
+    shift_seeds,
+    shift_table,
     write_shifts,
 )
 
@@ -41,14 +49,30 @@ def digest(generated):
 # --- configuration ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("field, value, accepted", [
-    ("num_cases", 1, "2 to 100"), ("num_cases", 101, "2 to 100"), ("num_cases", 8.0, "an integer"), ("num_cases", True, "an integer"),
-    ("num_cases", "8", "an integer"), ("num_cases", None, "an integer"), ("incident_fraction", 1.01, "0 to 1"),
-    ("incident_fraction", -0.1, "0 to 1"), ("incident_fraction", float("nan"), "0 to 1"), ("incident_fraction", "0.5", "a number"),
-    ("incident_fraction", True, "a number"), ("incident_fraction", 0.1, "at least 2"), ("teaching_count", 0, "1 to 99"),
-    ("teaching_count", 6, "1 to 5"), ("patience", 0, "1 to 100"), ("patience", 9.5, "an integer"), ("max_steps", 1, "2 to 1000"),
-    ("notebook_cap", -1, "0 to 100000"), ("notebook_cap", float("inf"), "an integer"),
-])
+@pytest.mark.parametrize(
+    "field, value, accepted",
+    [
+        ("num_cases", 1, "2 to 100"),
+        ("num_cases", 101, "2 to 100"),
+        ("num_cases", 8.0, "an integer"),
+        ("num_cases", True, "an integer"),
+        ("num_cases", "8", "an integer"),
+        ("num_cases", None, "an integer"),
+        ("incident_fraction", 1.01, "0 to 1"),
+        ("incident_fraction", -0.1, "0 to 1"),
+        ("incident_fraction", float("nan"), "0 to 1"),
+        ("incident_fraction", "0.5", "a number"),
+        ("incident_fraction", True, "a number"),
+        ("incident_fraction", 0.1, "at least 2"),
+        ("teaching_count", 0, "1 to 99"),
+        ("teaching_count", 6, "1 to 5"),
+        ("patience", 0, "1 to 100"),
+        ("patience", 9.5, "an integer"),
+        ("max_steps", 1, "2 to 1000"),
+        ("notebook_cap", -1, "0 to 100000"),
+        ("notebook_cap", float("inf"), "an integer"),
+    ],
+)
 def test_a_bad_field_is_named_with_its_value_and_the_accepted_range(field, value, accepted):
     with pytest.raises(ConfigError) as error:
         ShiftConfig(**{field: value})
@@ -85,11 +109,18 @@ def test_an_accepted_configuration_has_something_to_teach_and_to_test(num_cases,
     assert abs(config.num_incidents - num_cases * fraction) <= 0.5 + 1e-9
 
 
-@pytest.mark.parametrize("arguments, message", [
-    ({"split": "evil"}, "did you mean 'eval'"), ({"num_shifts": 0}, "num_shifts: 0"), ({"num_shifts": 1.0}, "num_shifts: 1.0"),
-    ({"seed_offset": -1}, "seed_offset: -1"), ({"seed_offset": 1_000_000}, "0 to 999,999"),
-    ({"seed_offset": 999_999, "num_shifts": 2}, "0 to 999,998"), ({"split": "train", "num_shifts": 1_000_001}, "num_shifts"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"split": "evil"}, "did you mean 'eval'"),
+        ({"num_shifts": 0}, "num_shifts: 0"),
+        ({"num_shifts": 1.0}, "num_shifts: 1.0"),
+        ({"seed_offset": -1}, "seed_offset: -1"),
+        ({"seed_offset": 1_000_000}, "0 to 999,999"),
+        ({"seed_offset": 999_999, "num_shifts": 2}, "0 to 999,998"),
+        ({"split": "train", "num_shifts": 1_000_001}, "num_shifts"),
+    ],
+)
 def test_seeds_that_leave_their_split_are_refused(arguments, message):
     with pytest.raises(ConfigError, match=message):
         generate_shifts(**arguments)
@@ -98,8 +129,14 @@ def test_seeds_that_leave_their_split_are_refused(arguments, message):
 def test_splits_are_disjoint_and_their_last_seed_is_in_them():
     assert shift_seeds("train", 1_000_000)[-1] < shift_seeds("eval", 1)[0]
     assert generate_shifts(split="eval", seed_offset=999_999)[0].shift_id == "eval-1999999"
-    ids = [{case.records["customers"][0]["customer_id"] for shift in generate_shifts(split=split, num_shifts=20) for case in shift.cases}
-           for split in ("train", "eval")]
+    ids = [
+        {
+            case.records["customers"][0]["customer_id"]
+            for shift in generate_shifts(split=split, num_shifts=20)
+            for case in shift.cases
+        }
+        for split in ("train", "eval")
+    ]
     assert not ids[0] & ids[1]
 
 
@@ -119,11 +156,19 @@ def test_one_thread_and_eight_give_the_same_bytes():
 
 
 def test_another_process_with_another_hash_seed_gives_the_same_bytes():
-    code = ("import hashlib; from taulong.shifts import generate_shifts\n"
-            "print(hashlib.sha256('\\n'.join(s.to_json() for s in generate_shifts(num_shifts=4)).encode()).hexdigest())")
+    code = (
+        "import hashlib; from taulong.shifts import generate_shifts\n"
+        "print(hashlib.sha256('\\n'.join(s.to_json() for s in generate_shifts(num_shifts=4)).encode()).hexdigest())"
+    )
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
-    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT,
-                           env={**os.environ, "PYTHONHASHSEED": seed})
+    other = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": seed},
+    )
     assert other.stdout.strip() == digest(block())
 
 
@@ -144,15 +189,20 @@ def test_counts_and_causes():
 
 def test_causes_are_balanced_in_blocks_each_in_an_order_of_its_own():
     recurring = [shift.recurring_cause for shift in many()]
-    orders = {tuple(recurring[start: start + 4]) for start in range(0, 400, 4)}
+    orders = {tuple(recurring[start : start + 4]) for start in range(0, 400, 4)}
     assert all(sorted(order) == sorted(recurring_causes()) for order in orders)
     assert len(orders) > 18  # of 24; 100 blocks miss six or more with a probability below 1e-4
 
 
-@pytest.mark.parametrize("config", [
-    ShiftConfig(), ShiftConfig(num_cases=2, incident_fraction=1, teaching_count=1),
-    ShiftConfig(num_cases=12, incident_fraction=0.5, teaching_count=1),
-], ids=["default", "smallest", "one to teach"])
+@pytest.mark.parametrize(
+    "config",
+    [
+        ShiftConfig(),
+        ShiftConfig(num_cases=2, incident_fraction=1, teaching_count=1),
+        ShiftConfig(num_cases=12, incident_fraction=0.5, teaching_count=1),
+    ],
+    ids=["default", "smallest", "one to teach"],
+)
 def test_a_teaching_case_precedes_every_testing_case(config):
     for shift in generate_shifts(config, num_shifts=40):
         assert all(shift.teaching_seen(case.position) >= 1 for case in shift.cases if case.population == "testing")
@@ -166,7 +216,8 @@ def test_placement_varies():
 def all_ids(case):
     keys = {"customers": "customer_id", "lines": "line_id", "devices": "device_id", "bills": "bill_id"}
     return [row[key] for table, key in keys.items() for row in case.records[table]] + [
-        line["phone_number"] for line in case.records["lines"]]
+        line["phone_number"] for line in case.records["lines"]
+    ]
 
 
 def test_ids_and_phone_numbers_occur_once_in_a_shift_and_never_in_the_shipped_database():
@@ -247,7 +298,9 @@ def told(case):
     record = case.records["customers"][0]
     task = {**case.task, "id": None, "initial_state": None, "evaluation_criteria": None}
     text = json.dumps(task, ensure_ascii=False) + str(Task.model_validate(case.task).user_scenario)
-    text = text.replace(json.dumps(task["user_scenario"]["persona"])[1:-1], "PERSONA").replace(task["user_scenario"]["persona"], "PERSONA")
+    text = text.replace(json.dumps(task["user_scenario"]["persona"])[1:-1], "PERSONA").replace(
+        task["user_scenario"]["persona"], "PERSONA"
+    )
     return text.replace(record["full_name"], "NAME").replace(record["phone_number"], "NUMBER")
 
 
@@ -273,18 +326,40 @@ def visible(shift, case):
     device = {device["device_id"]: device for device in records["devices"]}
     place, first, last = record["address"], *record["full_name"].split(" ")
     fields = {
-        "first name": first, "last name": last, "initials": first[0] + last[0], "city": place["city"], "state": place["state"],
-        "house": int(place["street"].split()[0]) // 200, "street": place["street"].split(" ", 1)[1],
-        "age": age(record["date_of_birth"]) // 10, "month of birth": record["date_of_birth"][5:7], "day": record["date_of_birth"][8:],
-        "exchange": record["phone_number"][4], "phone model": device[own["device_id"]]["model"],
-        "other model": device[other["device_id"]]["model"], "plan": own["plan_id"], "other plan": other["plan_id"],
-        "place of the line": record["line_ids"].index(own["line_id"]), "data used": int(own["data_used_gb"]),
-        "contract": own["contract_end_date"][:4], "card": record["payment_methods"][0]["account_number_last_4"][0],
-        "created": record["created_at"][:10], "due": records["bills"][1]["total_due"], "position": case.position,
+        "first name": first,
+        "last name": last,
+        "initials": first[0] + last[0],
+        "city": place["city"],
+        "state": place["state"],
+        "house": int(place["street"].split()[0]) // 200,
+        "street": place["street"].split(" ", 1)[1],
+        "age": age(record["date_of_birth"]) // 10,
+        "month of birth": record["date_of_birth"][5:7],
+        "day": record["date_of_birth"][8:],
+        "exchange": record["phone_number"][4],
+        "phone model": device[own["device_id"]]["model"],
+        "other model": device[other["device_id"]]["model"],
+        "plan": own["plan_id"],
+        "other plan": other["plan_id"],
+        "place of the line": record["line_ids"].index(own["line_id"]),
+        "data used": int(own["data_used_gb"]),
+        "contract": own["contract_end_date"][:4],
+        "card": record["payment_methods"][0]["account_number_last_4"][0],
+        "created": record["created_at"][:10],
+        "due": records["bills"][1]["total_due"],
+        "position": case.position,
         "seed parity": shift.seed % 2,
     }
-    fields |= {f"last digit of {key}": fields_of[key][-1] for key, fields_of in (
-        ("customer_id", record), ("phone_number", record), ("line_id", own), ("device_id", own), ("bill_id", records["bills"][0]))}
+    fields |= {
+        f"last digit of {key}": fields_of[key][-1]
+        for key, fields_of in (
+            ("customer_id", record),
+            ("phone_number", record),
+            ("line_id", own),
+            ("device_id", own),
+            ("bill_id", records["bills"][0]),
+        )
+    }
     fields |= {f"population at {place.position}": place.population for place in shift.cases[1:]}
     return fields
 
@@ -311,8 +386,10 @@ def test_the_cause_cannot_be_told_from_anything_shown_before_the_evidence(popula
 
 def test_the_test_above_sees_a_cause_that_shows():
     causes = [shift.recurring_cause for shift in many()]
-    model = [phone_models()[sorted(recurring_causes()).index(cause)] if shift.seed % 3 == 0 else shift.phone_model
-             for cause, shift in zip(causes, many(), strict=True)]
+    model = [
+        phone_models()[sorted(recurring_causes()).index(cause)] if shift.seed % 3 == 0 else shift.phone_model
+        for cause, shift in zip(causes, many(), strict=True)
+    ]
     counts = Counter(zip(causes, model, strict=True))
     table = [[counts[cause, name] for name in phone_models()] for cause in recurring_causes()]
     assert chi2_contingency(table).pvalue < 1e-6
@@ -344,7 +421,11 @@ def test_a_set_reads_back_as_it_was_and_writes_the_same_bytes(written, tmp_path)
     assert again.read_bytes() == written.read_bytes()
     assert shift_paths(again)[1].read_bytes() == shift_paths(written)[1].read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "again.jsonl", "again.manifest.json", "set.jsonl", "set.manifest.json"]
+        "again.jsonl",
+        "again.manifest.json",
+        "set.jsonl",
+        "set.manifest.json",
+    ]
 
 
 def test_the_manifest_says_what_made_the_set(written):
@@ -359,27 +440,58 @@ def lines(path):
 
 def edited(text):
     place = text.index('"position":3') + len('"position":')
-    return text[:place] + "4" + text[place + 1:]
+    return text[:place] + "4" + text[place + 1 :]
 
 
-@pytest.mark.parametrize("damage, line", [
-    (lambda rows: rows[:-1], 4), (lambda rows: [], 1), (lambda rows: [*rows[:-1], rows[-1][:1000]], 4),
-    (lambda rows: [*rows[:-1], rows[-1][:-2]], 4), (lambda rows: [rows[0], edited(rows[1]), *rows[2:]], 2),
-    (lambda rows: [*rows, rows[0]], 5), (lambda rows: [*rows, "\n"], 5), (lambda rows: ["{}\n", *rows], 1),
-    (lambda rows: [rows[1], rows[0], *rows[2:]], 1), (lambda rows: ["not json\n"], 1), (lambda rows: [rows[0], *rows[2:]], 2),
-], ids=["truncated", "empty", "cut", "last brace", "edited", "appended", "blank line", "prepended", "swapped", "foreign", "missing"])
+@pytest.mark.parametrize(
+    "damage, line",
+    [
+        (lambda rows: rows[:-1], 4),
+        (lambda rows: [], 1),
+        (lambda rows: [*rows[:-1], rows[-1][:1000]], 4),
+        (lambda rows: [*rows[:-1], rows[-1][:-2]], 4),
+        (lambda rows: [rows[0], edited(rows[1]), *rows[2:]], 2),
+        (lambda rows: [*rows, rows[0]], 5),
+        (lambda rows: [*rows, "\n"], 5),
+        (lambda rows: ["{}\n", *rows], 1),
+        (lambda rows: [rows[1], rows[0], *rows[2:]], 1),
+        (lambda rows: ["not json\n"], 1),
+        (lambda rows: [rows[0], *rows[2:]], 2),
+    ],
+    ids=[
+        "truncated",
+        "empty",
+        "cut",
+        "last brace",
+        "edited",
+        "appended",
+        "blank line",
+        "prepended",
+        "swapped",
+        "foreign",
+        "missing",
+    ],
+)
 def test_a_damaged_file_names_the_line_and_the_remedy(written, damage, line):
     written.write_text("".join(damage(lines(written))), encoding="utf-8")
     with pytest.raises(DataError, match=rf"set\.jsonl, line {line}: .*taulong generate"):
         read_shifts(written)
 
 
-@pytest.mark.parametrize("edit", [
-    lambda manifest: {**manifest, "config": {**manifest["config"], "patience": 12}}, lambda manifest: {**manifest, "split": "train"},
-    lambda manifest: {**manifest, "num_shifts": 3}, lambda manifest: {**manifest, "lines": manifest["lines"][:3]},
-    lambda manifest: {"cells": []}, lambda manifest: [], lambda manifest: {**manifest, "format": "other"},
-    lambda manifest: {**manifest, "config": {"patiense": 1}},
-], ids=["config", "split", "count", "lines", "foreign", "list", "format", "field"])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda manifest: {**manifest, "config": {**manifest["config"], "patience": 12}},
+        lambda manifest: {**manifest, "split": "train"},
+        lambda manifest: {**manifest, "num_shifts": 3},
+        lambda manifest: {**manifest, "lines": manifest["lines"][:3]},
+        lambda manifest: {"cells": []},
+        lambda manifest: [],
+        lambda manifest: {**manifest, "format": "other"},
+        lambda manifest: {**manifest, "config": {"patiense": 1}},
+    ],
+    ids=["config", "split", "count", "lines", "foreign", "list", "format", "field"],
+)
 def test_an_edited_manifest_is_refused(written, edit):
     path = shift_paths(written)[1]
     path.write_text(json.dumps(edit(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")

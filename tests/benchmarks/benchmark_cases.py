@@ -2,11 +2,12 @@
 
     python tests/benchmarks/benchmark_cases.py [number of shifts]
 
-Both run the same cases with the same scripted agent, customer, mask and notebook through tau2's orchestrator and evaluator.
-The plain way is what tau2's ``run_task`` does for every case: ``get_environment`` (which parses two TOML files and reads
-the policy), the tool models of agent and customer built for their prompts, and two environments more for the evaluator. Ours
-is timed twice: with the official reward alone, as the plain way, and as runs do it, with every other verdict too. The rewards
-must be identical. Prints the numbers and writes them to data/audit/benchmark_cases.json.
+Both run the same cases with the same scripted agent, customer, mask and notebook through tau2's orchestrator
+and evaluator. The plain way is what tau2's ``run_task`` does for every case: ``get_environment`` (which parses
+two TOML files and reads the policy), the tool models of agent and customer built for their prompts, and two
+environments more for the evaluator. Ours is timed twice: with the official reward alone, as the plain way, and
+as runs do it, with every other verdict too. The rewards must be identical. Prints the numbers and writes them
+to data/audit/benchmark_cases.json.
 """
 
 import gc
@@ -32,7 +33,9 @@ def plain_environment(case, memory, solo_mode=False):
     """Return a case's environment, made from tau2's ``get_environment``."""
     base = PLAIN_ENVIRONMENT()
     contents = base.tools.db.model_dump()
-    database = backend.TelecomDB.model_validate({table: contents[table] + case.records.get(table, []) for table in contents})
+    database = backend.TelecomDB.model_validate(
+        {table: contents[table] + case.records.get(table, []) for table in contents}
+    )
     tools = NotebookTools(database, memory.text, memory.cap) if memory.writable else backend.TelecomTools(database)
     return CaseEnvironment(base.domain_name, base.policy, tools, base.user_tools, case.population == "testing")
 
@@ -41,10 +44,22 @@ def converse(shift, case, memory, environment, orchestrator, **more):
     """Run one conversation and return the orchestrator."""
     task = Task.model_validate(case.task)
     tools, _ = environment.get_tools(), environment.get_user_tools()
-    agent = ScriptedAgent(tools, environment.policy + memory.section, memory, AGENTS["learner"],
-                          (shift.split, shift.seed, case.position, 0))
-    conversation = orchestrator(**more, domain="telecom", agent=agent, user=ScriptedCustomer(task.user_scenario),
-                                environment=environment, task=task, max_steps=shift.config.max_steps)
+    agent = ScriptedAgent(
+        tools,
+        environment.policy + memory.section,
+        memory,
+        (shift.split, shift.seed, case.position, 0),
+        AGENTS["learner"],
+    )
+    conversation = orchestrator(
+        **more,
+        domain="telecom",
+        agent=agent,
+        user=ScriptedCustomer(task.user_scenario),
+        environment=environment,
+        task=task,
+        max_steps=shift.config.max_steps,
+    )
     return task, conversation, conversation.run().messages
 
 
@@ -64,14 +79,27 @@ def official_alone(shift):
     memory, rewards = first_memory("notebook", shift), []
     for case in shift.cases:
         task, environment = Task.model_validate(case.task), cases.new_case_environment(case, memory)
-        agent = ScriptedAgent([], environment.policy + memory.section, memory, AGENTS["learner"],
-                              (shift.split, shift.seed, case.position, 0))
+        agent = ScriptedAgent(
+            [],
+            environment.policy + memory.section,
+            memory,
+            (shift.split, shift.seed, case.position, 0),
+            AGENTS["learner"],
+        )
         conversation = cases.CaseOrchestrator(
-            shift.config.patience, domain="telecom", agent=agent, user=ScriptedCustomer(task.user_scenario),
-            environment=environment, task=task, max_steps=shift.config.max_steps)
+            shift.config.patience,
+            domain="telecom",
+            agent=agent,
+            user=ScriptedCustomer(task.user_scenario),
+            environment=environment,
+            task=task,
+            max_steps=shift.config.max_steps,
+        )
         conversation.run()
         messages = conversation.get_trajectory()
-        rewards.append(backend.official_reward(task, messages, partial(cases.new_case_environment, case, memory)).reward)
+        rewards.append(
+            backend.official_reward(task, messages, partial(cases.new_case_environment, case, memory)).reward
+        )
         memory = memory.after(environment.tools.notebook, [])
     return rewards
 
@@ -100,9 +128,12 @@ def main(num_shifts: int = 12) -> dict:
     count = len(rewards["plain"])
     milliseconds = {name: round(1000 * seconds / count, 2) for name, seconds in spent.items()}
     return {
-        "cases": count, "reward_total": sum(rewards["plain"]), "milliseconds_a_case": milliseconds,
+        "cases": count,
+        "reward_total": sum(rewards["plain"]),
+        "milliseconds_a_case": milliseconds,
         "ratio_official_alone": round(spent["plain"] / spent["official_alone"], 2),
-        "ratio_as_run": round(spent["plain"] / spent["as_run"], 2), "tau2": backend.installation().version,
+        "ratio_as_run": round(spent["plain"] / spent["as_run"], 2),
+        "tau2": backend.installation().version,
     }
 
 
