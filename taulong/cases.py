@@ -278,6 +278,9 @@ def _ended_on_consent(messages: list) -> bool:
     return "?" in asked and CONSENT.match(last.content) is not None
 
 
+MOVING = {"timestamp", "turn_idx", "cost", "usage", "raw_data", "generation_time_seconds"}
+
+
 def _plain(message) -> dict:
     """Return a message as plain data without what moves from run to run."""
-    return message.model_dump(exclude_none=True, exclude={"timestamp", "turn_idx", "cost", "usage", "raw_data"})
+    return message.model_dump(exclude_none=True, exclude=MOVING)

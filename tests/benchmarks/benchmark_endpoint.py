@@ -16,11 +16,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # run from anywhere
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))  # run from anywhere
 os.environ.setdefault("OPENAI_API_KEY", "loopback")
 
 from taulong import backend, cases, runs  # noqa: E402
-from taulong.metrics import case_metrics, shift_rewards  # noqa: E402
 from taulong.runs import RunConfig, RunFolder, execute_runs  # noqa: E402
 from taulong.shifts import generate_shifts, write_shifts  # noqa: E402
 
@@ -32,7 +32,7 @@ class Serving:
         self.command = [sys.executable, str(Path(__file__).parents[1] / "endpoint.py"), str(shifts), str(latency)]
 
     def __enter__(self) -> str:
-        env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
         return self.process.stdout.readline().strip()
 
@@ -127,14 +127,24 @@ def aggregation(folder: Path, num_shifts: int) -> None:
                 seed = row["record"]["seed"] + 4 * block
                 record = {**row["record"], "seed": seed, "shift_id": f"eval-{seed}", "case_id": f"eval-{seed}/{row['record']['position']}"}
                 file.write(json.dumps(record) + "\n")
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.perf_counter()
-    records = target.records()
-    tables = [case_metrics(records), shift_rewards(records), shift_rewards(records, "gated_reward")]
-    seconds = time.perf_counter() - started
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(f"aggregation: {num_shifts} shifts, {len(records)} records to {sum(map(len, tables))} rows of tables in {seconds:.2f} s, "
-          f"{(after - before) / 1024:.0f} MB more, {after / 1024:.0f} MB in all")
+    shown = subprocess.run([sys.executable, "-c", AGGREGATE, str(target.path)], check=True, capture_output=True, text=True,
+                           env={**os.environ, "PYTHONPATH": str(ROOT)})
+    print(f"aggregation: {num_shifts} shifts, {shown.stdout.strip()}")
+
+
+AGGREGATE = """
+import resource, sys, time
+started = time.perf_counter()
+from pathlib import Path
+from taulong.metrics import case_metrics, shift_rewards
+from taulong.runs import RunFolder
+imported = time.perf_counter()
+records = RunFolder(Path(sys.argv[1])).records()
+tables = [case_metrics(records), shift_rewards(records), shift_rewards(records, "gated_reward")]
+seconds, peak = time.perf_counter() - imported, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(f"{len(records)} records to {sum(map(len, tables))} rows of tables in {seconds:.2f} s (imports {imported - started:.2f} s), "
+      f"{peak:.0f} MB at most")
+"""
 
 
 def _scripted(folder: Path, num_shifts: int) -> RunConfig:
