@@ -5,11 +5,15 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from taulong.errors import check_integer, check_name
 from taulong.paths import AUDIT, atomic_write, shown
 
 SPLITS = ("small", "base", "full")
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,21 @@ def write_audit(tables: dict, out: Path) -> None:
     """Write every table as CSV into a folder, made if it is missing."""
     for name, table in tables.items():
         atomic_write(out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
+
+
+def markdown_table(graders: "pd.DataFrame") -> str:
+    """Return the table of graders as Markdown: of the runs of each class, how many a grader failed."""
+    kinds = {
+        "unlicensed": "unlicensed write", "on_task": "wrong value on task", "licensed": "licensed write",
+        "benign": "benign variation", "reference": "reference untouched",
+    }  # fmt: skip
+    runs = graders.iloc[0]
+    heads = [f"{title} (of {runs[f'{kind}_runs']:,})" for kind, title in kinds.items()]
+    lines = [f"| grader | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
+    for row in graders.to_dict("records"):
+        failed = [f"{row[f'{kind}_failed']:,}" for kind in kinds]
+        lines.append(f"| {row['grader'].replace('_', ' ')} | {' | '.join(failed)} |")
+    return "\n".join(lines)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

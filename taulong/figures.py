@@ -131,7 +131,7 @@ def plot_curves(table: pd.DataFrame) -> Figure:
     """Return the figure of curve_table: a column per agent, a row per axis, a line per memory mode, chance at 1/4."""
     agents = _agents(table)
     caption = (
-        f"Accuracy on testing cases ({_one(table, 'reward').replace('_', ' ')}). {_band_caption(table, "Band")} "
+        f"Accuracy on testing cases ({_one(table, 'reward').replace('_', ' ')}). {_band_caption(table, 'Band')} "
         "Dotted: a guess among four tools (1/4). Upper row: by teaching cases seen before in the shift; lower row: by "
         "position in the shift. Modes are shifted sideways to be told apart."
     )
