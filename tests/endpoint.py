@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from taulong.agents import AGENTS, ScriptedAgent
 from taulong.backend import AssistantMessage, Task, ToolCall, ToolMessage, UserMessage
 from taulong.customer import ScriptedCustomer
+from taulong.draws import Draws
 from taulong.memory import Memory
 from taulong.models import case_seed
 from taulong.shifts import Shift, read_shifts
@@ -91,7 +92,7 @@ class Endpoint:
 
     Args:
         sides: from :func:`scripted_sides`; requests that no side plays are answered "Hello.".
-        latency: seconds every answer takes.
+        latency: seconds an answer takes, give or take a half: equal ones would make all conversations march in step.
         faults: faults of the coming requests, in order; None is no fault.
         fault: called with (number of the request, request), gives its fault or None; asked when ``faults`` is used up.
     """
@@ -144,7 +145,7 @@ class Endpoint:
             number = len(self.requests)
             fault = self.faults.pop(0) if self.faults else self.fault(number, request)
         if self.latency:
-            time.sleep(self.latency)
+            time.sleep(self.latency * Draws("latency", number).between(500, 1500) / 1000)
         kind = fault and fault.kind
         if kind == "reset":
             handler.close_connection = True
