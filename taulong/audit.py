@@ -75,23 +75,32 @@ def audit_metrics(tables: dict) -> dict:
         "tau2": basis["tau2"].iloc[0],
         "telecom_data": basis.loc[basis["domain"] == "telecom", "data"].iloc[0],
         "telecom_tasks": int(basis.loc[basis["domain"] == "telecom", "tasks"].sum()),
-        "telecom_tasks_with_db_scored": int(basis.loc[(basis["domain"] == "telecom") & basis["db_scored"], "tasks"].sum()),
+        "telecom_tasks_with_db_scored": int(
+            basis.loc[(basis["domain"] == "telecom") & basis["db_scored"], "tasks"].sum()
+        ),
         "vacuous_assertions": int(tables["assertions"]["vacuous"].sum()),
         "probes_landed": int((~published["void"]).sum()),
         "probes_with_reward_1": int((published["reward_with"] == 1.0).sum()),
-        "airline_db_without": airline["db_without"], "airline_db_with": airline["db_with"],
-        "airline_reward_without": airline["reward_without"], "airline_reward_with": airline["reward_with"],
+        "airline_db_without": airline["db_without"],
+        "airline_db_with": airline["db_with"],
+        "airline_reward_without": airline["reward_without"],
+        "airline_reward_with": airline["reward_with"],
         "reference_rejected_by": {name: int(count) for name, count in counts.items()},
         "caller": f"{tables['callers']['customer_id'].iloc[0]}, {tables['callers']['served_line'].iloc[0]}",
         "tasks_of_that_caller": int(tables["callers"]["tasks"].iloc[0]),
         "mutated_tasks": int(graders["reference_runs"].iloc[0]),
-        "runs": {name: int(graders[f"{name}_runs"].iloc[0]) for name in ("unlicensed", "on_task", "licensed", "benign")},
+        "runs": {
+            name: int(graders[f"{name}_runs"].iloc[0]) for name in ("unlicensed", "on_task", "licensed", "benign")
+        },
         "missed_by_scope_gate": ", ".join(missed["operator"]),
         "missed_by_scope_gate_runs": int((missed["runs"] - missed["scope_gate"]).sum()),
         "missed_by_scope_gate_failed_by_policy_check": int(missed["policy_check"].sum()),
         "voids": int((tables["mutations"]["class"] == "void").sum()),
-        "failed": {f"{grader}, {name}": int(graders.loc[grader, f"{name}_failed"]) for grader in graders.index
-                   for name in ("unlicensed", "on_task", "licensed", "benign", "reference")},
+        "failed": {
+            f"{grader}, {name}": int(graders.loc[grader, f"{name}_failed"])
+            for grader in graders.index
+            for name in ("unlicensed", "on_task", "licensed", "benign", "reference")
+        },
     }
 
 
@@ -104,7 +113,9 @@ def write_audit(tables: dict, out: Path) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``taulong audit``."""
     parser.add_argument("--tasks", choices=SPLITS, default="small", help="tasks to mutate (default small)")
-    parser.add_argument("--out", metavar="DIR", type=Path, help="folder of the results (default data/audit/audit-TASKS)")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="folder of the results (default data/audit/audit-TASKS)"
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
 
 
