@@ -48,8 +48,8 @@ class RunConfig:
             fresh environments, with the final notebook read-only: it needs ``notebook``.
         trials: times each shift is run by the same agent in the same mode, with other draws.
         agent_llm: the model behind the agent ``llm``, as LiteLLM names it.
-        agent_llm_args: arguments of its calls, e.g. ``base_url``, ``temperature``; no keys, they come from the
-        environment. user: ``scripted`` or ``llm``.
+        agent_llm_args: arguments of its calls, e.g. ``base_url``, ``temperature``; keys come from the environment.
+        user: ``scripted`` or ``llm``.
         user_llm, user_llm_args: likewise of the customer.
         log_prompts: put the models' prompts into the transcripts, not only their digests.
 
@@ -637,11 +637,11 @@ class Estimate:
 def estimate_run(config: RunConfig, name: str | Path) -> Estimate:
     """Return what is left of a run and what it will take; runs nothing and writes nothing.
 
-        Calls and tokens of a case are the mean of the cases that are done; without one, they are estimated from the
-        scripted agent's conversations and the lengths of the prompts (policy and tools), which are sent again with every
-    call.
-        Raises:
-            DataError: as :func:`execute_runs`.
+    Calls and tokens of a case are the mean of the cases that are done; without one, they are estimated from scripted
+    conversations and the lengths of the prompts (policy and tools), which are sent again with every call.
+
+    Raises:
+        DataError: as :func:`execute_runs`.
     """
     from taulong import backend
     from taulong.models import tool_schemas

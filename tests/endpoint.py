@@ -33,7 +33,8 @@ class Fault:
     Args:
         kind: ``status`` (answer with an HTTP error), ``reset`` (close the connection), ``hang`` (answer after the
             client has given up), ``truncated`` (cut the JSON), ``empty_choices``, or ``message`` (answer with this
-        message). status, error, headers: of the HTTP error.
+            message).
+        status, error, headers: of the HTTP error.
         message: of kind ``message``.
         finish_reason: likewise.
         usage: False leaves the token counts out.
