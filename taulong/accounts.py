@@ -21,7 +21,11 @@ class Spending:
     @classmethod
     def of_record(cls, record: dict) -> "Spending":
         """Return what a record says of both sides."""
-        return cls(record["agent_tokens"] + record["user_tokens"], record["agent_cost"] + record["user_cost"], record["unpriced_calls"])
+        return cls(
+            record["agent_tokens"] + record["user_tokens"],
+            record["agent_cost"] + record["user_cost"],
+            record["unpriced_calls"],
+        )
 
     def __add__(self, other: "Spending") -> "Spending":
         return Spending(self.tokens + other.tokens, self.cost + other.cost, self.unpriced_calls + other.unpriced_calls)
@@ -50,7 +54,9 @@ class Account:
         stopped: which limit ended the work early, or None.
     """
 
-    def __init__(self, planned: int, rows: Iterable[dict] = (), max_cases: int | None = None, max_cost: float | None = None):
+    def __init__(
+        self, planned: int, rows: Iterable[dict] = (), max_cases: int | None = None, max_cost: float | None = None
+    ):
         check_limits(max_cases, max_cost)
         self.planned, self.max_cases, self.max_cost = planned, max_cases, max_cost
         self.cases = self.scored = self._session = 0
@@ -91,8 +97,10 @@ class Account:
         if self.max_cases is not None and self._session + under_way >= self.max_cases:
             self.stopped = f"max_cases {self.max_cases} reached"
         elif self.max_cost is not None and self.spending.unpriced_calls:
-            self.stopped = (f"max_cost {self.max_cost} cannot be kept: {self.spending.unpriced_calls} calls have no price; give the "
-                            "model input_cost_per_token and output_cost_per_token")
+            self.stopped = (
+                f"max_cost {self.max_cost} cannot be kept: {self.spending.unpriced_calls} calls have no price; "
+                "give the model input_cost_per_token and output_cost_per_token"
+            )
         elif self.max_cost is not None and self.spending.cost >= self.max_cost:
             self.stopped = f"max_cost {self.max_cost} reached"
         return self.stopped is not None
@@ -100,13 +108,19 @@ class Account:
     def time_left(self) -> str:
         """Return how long the rest will take at the pace of this session, e.g. ``01:40 left``."""
         seconds = time.monotonic() - self._started
-        return f"{tqdm.format_interval(seconds / self._session * (self.planned - self.cases))} left" if self._session else "? left"
+        return (
+            f"{tqdm.format_interval(seconds / self._session * (self.planned - self.cases))} left"
+            if self._session
+            else "? left"
+        )
 
     def __str__(self) -> str:
         failed = ", ".join(f"{count} {reason}" for reason, count in sorted(self.failures.items()) if count)
         unscored = f"{self.cases - self.scored} unscored ({failed})" if failed else "0 unscored"
-        return (f"{self.scored} of {self.planned} planned cases scored, {unscored}, {self.planned - self.cases} owed, "
-                f"reward {self.reward:g}, {self.spending}")
+        return (
+            f"{self.scored} of {self.planned} planned cases scored, {unscored}, {self.planned - self.cases} owed, "
+            f"reward {self.reward:g}, {self.spending}"
+        )
 
 
 def check_limits(max_cases: int | None, max_cost: float | None) -> None:
@@ -119,4 +133,3 @@ def check_limits(max_cases: int | None, max_cost: float | None) -> None:
 def spent(row: dict) -> Spending:
     """Return what all attempts at a case have cost."""
     return Spending.of_record(row["record"]) + Spending(**(row.get("spent_before") or {}))
-

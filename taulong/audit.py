@@ -5,11 +5,15 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from taulong.errors import check_integer, check_name
 from taulong.paths import AUDIT, atomic_write, shown
 
 SPLITS = ("small", "base", "full")
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -75,23 +79,32 @@ def audit_metrics(tables: dict) -> dict:
         "tau2": basis["tau2"].iloc[0],
         "telecom_data": basis.loc[basis["domain"] == "telecom", "data"].iloc[0],
         "telecom_tasks": int(basis.loc[basis["domain"] == "telecom", "tasks"].sum()),
-        "telecom_tasks_with_db_scored": int(basis.loc[(basis["domain"] == "telecom") & basis["db_scored"], "tasks"].sum()),
+        "telecom_tasks_with_db_scored": int(
+            basis.loc[(basis["domain"] == "telecom") & basis["db_scored"], "tasks"].sum()
+        ),
         "vacuous_assertions": int(tables["assertions"]["vacuous"].sum()),
         "probes_landed": int((~published["void"]).sum()),
         "probes_with_reward_1": int((published["reward_with"] == 1.0).sum()),
-        "airline_db_without": airline["db_without"], "airline_db_with": airline["db_with"],
-        "airline_reward_without": airline["reward_without"], "airline_reward_with": airline["reward_with"],
+        "airline_db_without": airline["db_without"],
+        "airline_db_with": airline["db_with"],
+        "airline_reward_without": airline["reward_without"],
+        "airline_reward_with": airline["reward_with"],
         "reference_rejected_by": {name: int(count) for name, count in counts.items()},
         "caller": f"{tables['callers']['customer_id'].iloc[0]}, {tables['callers']['served_line'].iloc[0]}",
         "tasks_of_that_caller": int(tables["callers"]["tasks"].iloc[0]),
         "mutated_tasks": int(graders["reference_runs"].iloc[0]),
-        "runs": {name: int(graders[f"{name}_runs"].iloc[0]) for name in ("unlicensed", "on_task", "licensed", "benign")},
+        "runs": {
+            name: int(graders[f"{name}_runs"].iloc[0]) for name in ("unlicensed", "on_task", "licensed", "benign")
+        },
         "missed_by_scope_gate": ", ".join(missed["operator"]),
         "missed_by_scope_gate_runs": int((missed["runs"] - missed["scope_gate"]).sum()),
         "missed_by_scope_gate_failed_by_policy_check": int(missed["policy_check"].sum()),
         "voids": int((tables["mutations"]["class"] == "void").sum()),
-        "failed": {f"{grader}, {name}": int(graders.loc[grader, f"{name}_failed"]) for grader in graders.index
-                   for name in ("unlicensed", "on_task", "licensed", "benign", "reference")},
+        "failed": {
+            f"{grader}, {name}": int(graders.loc[grader, f"{name}_failed"])
+            for grader in graders.index
+            for name in ("unlicensed", "on_task", "licensed", "benign", "reference")
+        },
     }
 
 
@@ -101,10 +114,27 @@ def write_audit(tables: dict, out: Path) -> None:
         atomic_write(out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
 
 
+def markdown_table(graders: "pd.DataFrame") -> str:
+    """Return the table of graders as Markdown: of the runs of each class, how many a grader failed."""
+    kinds = {
+        "unlicensed": "unlicensed write", "on_task": "wrong value on task", "licensed": "licensed write",
+        "benign": "benign variation", "reference": "reference untouched",
+    }  # fmt: skip
+    runs = graders.iloc[0]
+    heads = [f"{title} (of {runs[f'{kind}_runs']:,})" for kind, title in kinds.items()]
+    lines = [f"| grader | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
+    for row in graders.to_dict("records"):
+        failed = [f"{row[f'{kind}_failed']:,}" for kind in kinds]
+        lines.append(f"| {row['grader'].replace('_', ' ')} | {' | '.join(failed)} |")
+    return "\n".join(lines)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``taulong audit``."""
     parser.add_argument("--tasks", choices=SPLITS, default="small", help="tasks to mutate (default small)")
-    parser.add_argument("--out", metavar="DIR", type=Path, help="folder of the results (default data/audit/audit-TASKS)")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="folder of the results (default data/audit/audit-TASKS)"
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
 
 

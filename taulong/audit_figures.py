@@ -10,7 +10,8 @@ from taulong.mutations import ALL_GRADERS
 
 LABELS = {
     "official": "official\nreward", "strict_stock": "strict,\nstock", "strict_synced": "strict,\nsynced",
-    "record_gate": "record\ngate", "field_gate": "field\ngate", "policy_check": "policy\ncheck", "scope_gate": "scope\ngate",
+    "record_gate": "record\ngate", "field_gate": "field\ngate", "policy_check": "policy\ncheck",
+    "scope_gate": "scope\ngate",
 }  # fmt: skip
 
 
@@ -26,23 +27,42 @@ def shares(matrix: pd.DataFrame, honest: bool) -> pd.DataFrame:
     tidy["share"] = tidy["failed"] / tidy["runs"]
     what = "runs no grader should fail" if honest else "runs with a write that no policy rule licenses"
     tasks = int(matrix.loc[matrix["operator"] == "reference", "runs"].sum())
-    caption = (f"Share of {what} that each grader fails, as failed/runs. All {tasks} tasks of the set, "
-               "every run deterministic: counts, no interval. Runs whose write did not land are left out.")
+    caption = (
+        f"Share of {what} that each grader fails; the cells count them, n is how many there are. "
+        f"All {tasks} tasks of the set, every run deterministic: counts, no interval. "
+        "Runs whose write did not land are left out."
+    )
     return tidy.assign(caption=caption)
 
 
 @plt.rc_context(STYLE)
 def plot_shares(table: pd.DataFrame) -> Figure:
-    """Return the heatmap of a table from :func:`shares`: operators down, graders across, failed/runs in each cell."""
-    names = table["title"].where(table["class"] != "licensed", table["title"] + " (licensed)")
+    """Return the heatmap of a table from :func:`shares`: operators down, graders across, failed runs in each cell."""
+    names = (
+        table["title"]
+        + table["class"].map({"licensed": " (licensed)"}).fillna("")
+        + ", n = "
+        + table["runs"].astype(str)
+    )
     rows = list(dict.fromkeys(names))
-    cells = table.assign(row=names, text=table["failed"].astype(str) + "/" + table["runs"].astype(str))
-    share, text = (cells.pivot(index="row", columns="grader", values=value).loc[rows, list(ALL_GRADERS)]
-                   for value in ("share", "text"))
+    share, failed = (
+        table.assign(row=names).pivot(index="row", columns="grader", values=value).loc[rows, list(ALL_GRADERS)]
+        for value in ("share", "failed")
+    )
     figure, axes = plt.subplots(figsize=(DOUBLE, 0.9 + 0.27 * len(rows)), layout="constrained")
     honest = "unlicensed" not in set(table["class"])
-    sns.heatmap(share.astype(float), annot=text, fmt="", vmin=0, vmax=1, cmap="Oranges" if honest else "Blues", ax=axes,
-                linewidths=0.5, annot_kws={"size": 5.5}, cbar_kws={"label": "share failed", "pad": 0.01})
+    sns.heatmap(
+        share.astype(float),
+        annot=failed,
+        fmt="d",
+        vmin=0,
+        vmax=1,
+        cmap="Oranges" if honest else "Blues",
+        ax=axes,
+        linewidths=0.5,
+        annot_kws={"size": 6},
+        cbar_kws={"label": "share failed", "pad": 0.01},
+    )
     axes.set(xlabel="", ylabel="")
     axes.set_xticklabels([LABELS[grader] for grader in ALL_GRADERS], rotation=0)
     axes.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)

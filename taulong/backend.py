@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 
 from taulong.errors import BackendError
 
@@ -321,5 +322,5 @@ def reached_reward(
         registry.register_domain(_hand_out, _REACHED)
     environment.set_state = lambda *args, **kwargs: None
     _reached.update(run=environment, gold=_StockGold(*gold_hashes))
-    simulation = SimulationRun.model_construct(messages=messages, termination_reason=TerminationReason.USER_STOP)
+    simulation = SimpleNamespace(messages=messages, termination_reason=TerminationReason.USER_STOP)  # all it looks at
     return simulation_reward(simulation, task, solo_mode=False, domain=_REACHED)

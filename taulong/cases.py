@@ -18,7 +18,15 @@ from taulong.models import BrokenMessage, Model, ModelCalls, ModelFailure, case_
 from taulong.shifts import Case, Shift
 
 ENDINGS = (
-    "customer_stop", "agent_stop", "transfer", "patience", "steps", "errors", "agent_error", "user_error", "infrastructure",
+    "customer_stop",
+    "agent_stop",
+    "transfer",
+    "patience",
+    "steps",
+    "errors",
+    "agent_error",
+    "user_error",
+    "infrastructure",
 )
 _ENDING_OF = {
     TerminationReason.USER_STOP: "customer_stop",
@@ -112,13 +120,18 @@ def new_case_environment(case: Case, memory: Memory, solo_mode: bool = False) ->
 
 
 def run_case(
-    shift: Shift, case: Case, memory: Memory, agent: str | Model, trial: int = 0, user: str | Model = "scripted",
+    shift: Shift,
+    case: Case,
+    memory: Memory,
+    agent: str | Model,
+    trial: int = 0,
+    user: str | Model = "scripted",
     log_prompts: bool = False,
 ) -> CaseRun:
     """Return the record and transcript of one case.
 
-    A message that cannot be delivered ends the case as that participant's error. Any other exception is an infrastructure
-    failure: the case is ``unscored`` with the exception as its reason, never a zero.
+    A message that cannot be delivered ends the case as that participant's error. Any other exception is an
+    infrastructure failure: the case is ``unscored`` with the exception as its reason, never a zero.
 
     Args:
         shift, case: what is run.
@@ -132,15 +145,24 @@ def run_case(
     task = Task.model_validate(case.task)
     environment = new_case_environment(case, memory)
     where = (shift.split, shift.seed, case.position, trial)
-    calls = {side: ModelCalls(model, case_seed(side, *where))
-             for side, model in (("agent", agent), ("user", user)) if isinstance(model, Model)}
+    calls = {
+        side: ModelCalls(model, case_seed(side, *where))
+        for side, model in (("agent", agent), ("user", user))
+        if isinstance(model, Model)
+    }
     policy = environment.policy + memory.section
     orchestrator = CaseOrchestrator(
-        shift.config.patience, domain=environment.domain_name,
-        agent=calls["agent"].agent(environment.tools, policy) if "agent" in calls
+        shift.config.patience,
+        domain=environment.domain_name,
+        agent=calls["agent"].agent(environment.tools, policy)
+        if "agent" in calls
         else new_agent(agent, environment.get_tools() if ":" in agent else [], policy, memory, where),
-        user=calls["user"].customer(environment.user_tools, task) if "user" in calls else ScriptedCustomer(task.user_scenario),
-        environment=environment, task=task, max_steps=shift.config.max_steps,
+        user=calls["user"].customer(environment.user_tools, task)
+        if "user" in calls
+        else ScriptedCustomer(task.user_scenario),
+        environment=environment,
+        task=task,
+        max_steps=shift.config.max_steps,
     )
     failure = None
     try:
@@ -151,8 +173,12 @@ def run_case(
     except ModelFailure as error:
         ending, failure = "infrastructure", str(error)
     except Exception as error:  # noqa: BLE001  whatever broke, the case is unscored and says why
-        if orchestrator.done and orchestrator.to_role == Role.ENV:  # the agent stopped in a message with a tool call: tau2
-            ending = _ending(orchestrator)  # refuses to wrap up, but the conversation is over, and graded without the call
+        if (
+            orchestrator.done and orchestrator.to_role == Role.ENV
+        ):  # the agent stopped in a message with a tool call: tau2
+            ending = _ending(
+                orchestrator
+            )  # refuses to wrap up, but the conversation is over, and graded without the call
         else:
             ending, failure = "infrastructure", scrub(f"{type(error).__name__}: {error}")
     if ending == "user_error":
@@ -163,34 +189,67 @@ def run_case(
     identity = {"shift_id": shift.shift_id, "case_id": case.case_id}
     arm = {"memory_mode": memory.mode, "agent": str(agent), "user": str(user)}
     record = {
-        **identity, "split": shift.split, "seed": shift.seed, "trial": trial, "position": case.position,
-        "population": case.population, "cause": case.cause, "recurring_cause": shift.recurring_cause,
-        "teaching_seen": shift.teaching_seen(case.position), **arm, **_UNGRADED,
-        "transferred": facts["transferred"] or ending == "transfer", "ending": ending,
+        **identity,
+        "split": shift.split,
+        "seed": shift.seed,
+        "trial": trial,
+        "position": case.position,
+        "population": case.population,
+        "cause": case.cause,
+        "recurring_cause": shift.recurring_cause,
+        "teaching_seen": shift.teaching_seen(case.position),
+        **arm,
+        **_UNGRADED,
+        "transferred": facts["transferred"] or ending == "transfer",
+        "ending": ending,
         "ended_on_consent": facts["ended_on_consent"],
-        "utterances": max(orchestrator.utterances, 0), "steps": orchestrator.step_count, "tool_errors": facts["tool_errors"],
-        "ownership_errors": facts["ownership_errors"], "commitment": environment.commitment,
-        "fix_in_notebook": None if memory.text is None else recurring_causes()[shift.recurring_cause].corrective_tool in memory.text,
-        "notebook_length_before": len(memory.text or ""), "notebook_length_after": len(facts["notebook"] or ""),
-        "notebook_writes": facts["writes"], "notebook_refusals": facts["refusals"],
+        "utterances": max(orchestrator.utterances, 0),
+        "steps": orchestrator.step_count,
+        "tool_errors": facts["tool_errors"],
+        "ownership_errors": facts["ownership_errors"],
+        "commitment": environment.commitment,
+        "fix_in_notebook": None
+        if memory.text is None
+        else recurring_causes()[shift.recurring_cause].corrective_tool in memory.text,
+        "notebook_length_before": len(memory.text or ""),
+        "notebook_length_after": len(facts["notebook"] or ""),
+        "notebook_writes": facts["writes"],
+        "notebook_refusals": facts["refusals"],
         **{f"{side}_tokens": calls[side].tokens if side in calls else 0 for side in ("agent", "user")},
         **{f"{side}_cost": calls[side].cost if side in calls else 0.0 for side in ("agent", "user")},
         "unpriced_calls": sum(side.unpriced_calls for side in calls.values()),
-        "outcome": "scored" if failure is None else "unscored", "reason": failure,
-        "taulong_version": __version__, "grader_version": GRADER_VERSION, "tau2_distribution": tau2.distribution,
-        "tau2_version": tau2.version, "tau2_data": tau2.data_digest,
+        "outcome": "scored" if failure is None else "unscored",
+        "reason": failure,
+        "taulong_version": __version__,
+        "grader_version": GRADER_VERSION,
+        "tau2_distribution": tau2.distribution,
+        "tau2_version": tau2.version,
+        "tau2_data": tau2.data_digest,
     }
     transcript = {
-        **identity, "trial": trial, "position": case.position, **arm, "notebook_before": memory.text, "notebook_after": facts["notebook"],
-        "messages": [_plain(message) for message in messages], "masked_messages": facts["masked"],
+        **identity,
+        "trial": trial,
+        "position": case.position,
+        **arm,
+        "notebook_before": memory.text,
+        "notebook_after": facts["notebook"],
+        "messages": [_plain(message) for message in messages],
+        "masked_messages": facts["masked"],
         "commitment_message": facts["commitment"],
-        "undelivered_message": len(messages) - 1 if orchestrator.out_of_patience else None, "findings": [],
+        "undelivered_message": len(messages) - 1 if orchestrator.out_of_patience else None,
+        "findings": [],
         **{f"{name}_prompt": side.digest for name, side in calls.items()},
         **{f"{name}_prompt_text": side.prompt for name, side in calls.items() if log_prompts},
     }
     if failure is None:
         _grade(record, transcript, case, memory, messages)
-    return CaseRun(record, transcript, time.perf_counter() - started, facts["notebook"], sum(side.retries for side in calls.values()))
+    return CaseRun(
+        record,
+        transcript,
+        time.perf_counter() - started,
+        facts["notebook"],
+        sum(side.retries for side in calls.values()),
+    )
 
 
 _UNGRADED = dict.fromkeys(("official_reward", *GRADERS, "gated_reward"))
@@ -204,8 +263,13 @@ def _grade(record: dict, transcript: dict, case: Case, memory: Memory, messages:
         record.update(_UNGRADED, outcome="unscored", reason=scrub(f"{GRADING}: {type(error).__name__}: {error}"))
         return
     statuses = {name: verdict.status for name, verdict in grades.verdicts.items()}
-    record.update(official_reward=grades.official_reward, **statuses, gated_reward=grades.gated_reward,
-                  outcome="scored" if grades.official_reason is None else "unscored", reason=None)
+    record.update(
+        official_reward=grades.official_reward,
+        **statuses,
+        gated_reward=grades.gated_reward,
+        outcome="scored" if grades.official_reason is None else "unscored",
+        reason=None,
+    )
     if grades.official_reason is not None:
         record["reason"] = f"{GRADING}: {grades.official_reason}"
     transcript["findings"] = [asdict(finding) for finding in grades.findings]
@@ -260,9 +324,14 @@ def _facts(environment: CaseEnvironment, orchestrator: CaseOrchestrator, message
             commitment = index
     tools = environment.tools
     return {
-        **errors, "masked": masked, "commitment": commitment, "transferred": transferred,
-        "ended_on_consent": _ended_on_consent(messages), "notebook": tools.notebook if memory.writable else memory.text,
-        "writes": getattr(tools, "writes", 0), "refusals": getattr(tools, "refusals", 0),
+        **errors,
+        "masked": masked,
+        "commitment": commitment,
+        "transferred": transferred,
+        "ended_on_consent": _ended_on_consent(messages),
+        "notebook": tools.notebook if memory.writable else memory.text,
+        "writes": getattr(tools, "writes", 0),
+        "refusals": getattr(tools, "refusals", 0),
     }
 
 
@@ -278,6 +347,9 @@ def _ended_on_consent(messages: list) -> bool:
     return "?" in asked and CONSENT.match(last.content) is not None
 
 
+MOVING = {"timestamp", "turn_idx", "cost", "usage", "raw_data", "generation_time_seconds"}
+
+
 def _plain(message) -> dict:
     """Return a message as plain data without what moves from run to run."""
-    return message.model_dump(exclude_none=True, exclude={"timestamp", "turn_idx", "cost", "usage", "raw_data"})
+    return message.model_dump(exclude_none=True, exclude=MOVING)

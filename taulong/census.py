@@ -32,22 +32,32 @@ def census_tasks(domains: Iterable[str] = DOMAINS) -> pd.DataFrame:
     for domain in domains:
         for task in domain_tasks(domain):
             criteria = task.evaluation_criteria
-            content = {"DB": True, "ENV_ASSERTION": criteria.env_assertions, "ACTION": criteria.actions,
-                       "COMMUNICATE": criteria.communicate_info, "NL_ASSERTION": criteria.nl_assertions}
+            content = {
+                "DB": True,
+                "ENV_ASSERTION": criteria.env_assertions,
+                "ACTION": criteria.actions,
+                "COMMUNICATE": criteria.communicate_info,
+                "NL_ASSERTION": criteria.nl_assertions,
+            }
             basis = [part.value for part in criteria.reward_basis]
             computed = [name for name, has in content.items() if has]
-            rows.append({
-                "domain": domain, "task_id": task.id, "basis": " + ".join(basis), "computed": " + ".join(computed),
-                "scored": " + ".join(name for name in computed if name in basis),
-                "unscored": " + ".join(name for name in computed if name not in basis),
-                "assertions": ";".join(assertion.func_name for assertion in criteria.env_assertions or ()),
-                "gold_actions": len(criteria.actions or ()),
-            })
+            rows.append(
+                {
+                    "domain": domain,
+                    "task_id": task.id,
+                    "basis": " + ".join(basis),
+                    "computed": " + ".join(computed),
+                    "scored": " + ".join(name for name in computed if name in basis),
+                    "unscored": " + ".join(name for name in computed if name not in basis),
+                    "assertions": ";".join(assertion.func_name for assertion in criteria.env_assertions or ()),
+                    "gold_actions": len(criteria.actions or ()),
+                }
+            )
     return pd.DataFrame(rows)
 
 
 def census_basis(tasks: pd.DataFrame) -> pd.DataFrame:
-    """Return the number of tasks by domain and reward basis, with the installed tau2 and the digest of each domain's data."""
+    """Return the number of tasks by domain and reward basis, with the installed tau2 and each domain's data digest."""
     tau2 = backend.installation()
     counts = tasks.groupby(["domain", "basis"], sort=False).size().rename("tasks").reset_index()
     counts["db_scored"] = counts["basis"].str.split(" + ", regex=False).map(lambda basis: "DB" in basis)
@@ -64,9 +74,9 @@ def census_assertions(
 ) -> pd.DataFrame:
     """Return one row an assertion function: how many tasks have it, how often it is vacuous, and the fields it reads.
 
-    ``reads`` is measured: every assertion is evaluated in its task's initial and reference state while the attributes it
-    takes from database records are recorded (``measured``: ids of the tasks to do so for; default all). A branch that
-    none of them enters is not seen.
+    ``reads`` is measured: every assertion is evaluated in its task's initial and reference state while the attributes
+    it takes from database records are recorded (``measured``: ids of the tasks to do so for; default all). A branch
+    that none of them enters is not seen.
     """
     counts, vacuous, reads = Counter(), Counter(), {}
     for task, reference in zip(tasks, references, strict=True):
@@ -75,10 +85,17 @@ def census_assertions(
             vacuous[assertion.func_name] += is_vacuous(assertion, reference)
             if measured is None or task.id in measured:
                 reads.setdefault(assertion.func_name, set()).update(read_by(assertion, reference))
-    return pd.DataFrame([
-        {"assertion": name, "tasks": count, "vacuous": vacuous[name], "reads": ";".join(sorted(reads.get(name, ())))}
-        for name, count in counts.most_common()
-    ])
+    return pd.DataFrame(
+        [
+            {
+                "assertion": name,
+                "tasks": count,
+                "vacuous": vacuous[name],
+                "reads": ";".join(sorted(reads.get(name, ()))),
+            }
+            for name, count in counts.most_common()
+        ]
+    )
 
 
 def read_by(assertion: EnvAssertion, reference: Reference) -> set[str]:
@@ -128,7 +145,7 @@ def _collect(value, models: set) -> None:
             _collect(item, models)
 
 
-# --- the reference and the stock database check ------------------------------------------------------------------------
+# --- the reference and the stock database check -----------------------------------------------------------------------
 
 
 def agreement(references: Sequence[Reference]) -> pd.DataFrame:
@@ -142,24 +159,34 @@ def agreement(references: Sequence[Reference]) -> pd.DataFrame:
         environment = start(reference.task, backend.new_environment)
         play_in(environment, gold_calls(reference.task))
         agent, user = hashes(environment)
-        rows.append({
-            "task_id": reference.task.id, "agent_database": agent == reference.stock[0],
-            "user_database": user == reference.stock[1], "stock": (agent, user) == reference.stock,
-            "synced": (agent, user) == reference.synced, "footprint": ";".join(map(str, sorted(reference.footprint))),
-        })
+        rows.append(
+            {
+                "task_id": reference.task.id,
+                "agent_database": agent == reference.stock[0],
+                "user_database": user == reference.stock[1],
+                "stock": (agent, user) == reference.stock,
+                "synced": (agent, user) == reference.synced,
+                "footprint": ";".join(map(str, sorted(reference.footprint))),
+            }
+        )
     return pd.DataFrame(rows)
 
 
 def agreement_counts(table: pd.DataFrame) -> pd.DataFrame:
     """Return on how many tasks the stock check rejects the reference, and which database is to blame."""
     stock, agent, user = table["stock"], table["agent_database"], table["user_database"]
-    counts = {"tasks": len(table), "stock gold": (~stock).sum(), "stock gold, user database only": (agent & ~user).sum(),
-              "stock gold, both databases": (~agent & ~user).sum(), "stock gold, agent database only": (~agent & user).sum(),
-              "synced gold": (~table["synced"]).sum()}
+    counts = {
+        "tasks": len(table),
+        "stock gold": (~stock).sum(),
+        "stock gold, user database only": (agent & ~user).sum(),
+        "stock gold, both databases": (~agent & ~user).sum(),
+        "stock gold, agent database only": (~agent & user).sum(),
+        "synced gold": (~table["synced"]).sum(),
+    }
     return pd.DataFrame(counts.items(), columns=["count", "tasks"])
 
 
-# --- who was touched ---------------------------------------------------------------------------------------------------
+# --- who was touched --------------------------------------------------------------------------------------------------
 
 
 def callers(tasks: Sequence[Task]) -> pd.DataFrame:
@@ -171,8 +198,10 @@ def callers(tasks: Sequence[Task]) -> pd.DataFrame:
         here = Write("", {}, "assistant", environment.tools.db.model_dump())
         customer, line = here.customer_of(caller), here.record("lines", "phone_number", caller.phone_number)
         counts[caller.phone_number, customer.get("customer_id"), customer.get("full_name"), line.get("line_id")] += 1
-    return pd.DataFrame([(*key, count) for key, count in counts.most_common()],
-                        columns=["phone_number", "customer_id", "full_name", "served_line", "tasks"])
+    return pd.DataFrame(
+        [(*key, count) for key, count in counts.most_common()],
+        columns=["phone_number", "customer_id", "full_name", "served_line", "tasks"],
+    )
 
 
 def relations(caller: pd.Series) -> pd.DataFrame:
@@ -185,7 +214,14 @@ def relations(caller: pd.Series) -> pd.DataFrame:
     for line in contents["lines"]:
         owner = next(owner for owner in contents["customers"] if line["line_id"] in owner["line_ids"])
         own = "served line" if line["line_id"] == caller["served_line"] else "other line of the caller's account"
-        rows.append({"line_id": line["line_id"], "phone_number": line["phone_number"], "status": line["status"].value,
-                     "owner_id": owner["customer_id"], "owner": owner["full_name"],
-                     "relation": own if owner["customer_id"] == caller["customer_id"] else "stranger"})
+        rows.append(
+            {
+                "line_id": line["line_id"],
+                "phone_number": line["phone_number"],
+                "status": line["status"].value,
+                "owner_id": owner["customer_id"],
+                "owner": owner["full_name"],
+                "relation": own if owner["customer_id"] == caller["customer_id"] else "stranger",
+            }
+        )
     return pd.DataFrame(rows)

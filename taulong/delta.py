@@ -1,7 +1,7 @@
 """Which fields of the agent database two states disagree on.
 
-A state is the plain contents of a telecom agent database (``TelecomDB.model_dump()``). A field is named by its record and
-its name in the record: ``("lines.L1002", "roaming_enabled")``. Values are compared canonically:
+A state is the plain contents of a telecom agent database (``TelecomDB.model_dump()``). A field is named by its record
+and its name in the record: ``("lines.L1002", "roaming_enabled")``. Values are compared canonically:
 
 * records are matched by id, whatever their order;
 * a list without ids (line items, payment methods, lists of ids) is one field and its order does not count;
@@ -18,7 +18,11 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 RECORD_IDS = {
-    "plans": "plan_id", "customers": "customer_id", "lines": "line_id", "bills": "bill_id", "devices": "device_id",
+    "plans": "plan_id",
+    "customers": "customer_id",
+    "lines": "line_id",
+    "bills": "bill_id",
+    "devices": "device_id",
 }
 ABSENT = "(absent)"  # stands for the value of a field whose record does not exist, told apart from a null field
 _DECIMAL = re.compile(r"(?<![\w.])(\d+)\.(\d+)(?![\w.])")
@@ -39,7 +43,7 @@ Delta = dict[Field, tuple[Any, Any]]
 
 
 def canonical(value: Any) -> Any:
-    """Return a value in the form in which it is compared: JSON types, hashable, numbers by value, lists without order."""
+    """Return a value in the form that is compared: hashable JSON types, numbers by value, lists without order."""
     if isinstance(value, Enum):
         value = value.value
     if value is None or isinstance(value, bool):
@@ -76,6 +80,8 @@ def compare(first: dict, second: dict, known: Collection[str] | None = None) -> 
         second: contents after, or of the run.
         known: bill ids that were there from the start; default: those of ``first``.
     """
+    if first == second:
+        return {}
     known = known_bills(first) if known is None else known
     delta: Delta = {}
     for table, before, after in _changed_tables(_named(first, known), _named(second, known)):
@@ -90,7 +96,9 @@ def compare(first: dict, second: dict, known: Collection[str] | None = None) -> 
 def observe(first: dict, second: dict) -> tuple[str, ...]:
     """Return the names of the fields in which two user databases differ; they are reported and never gated."""
     first, second = _flat(first), _flat(second)
-    return tuple(sorted(name for name in first.keys() | second.keys() if first.get(name, ABSENT) != second.get(name, ABSENT)))
+    return tuple(
+        sorted(name for name in first.keys() | second.keys() if first.get(name, ABSENT) != second.get(name, ABSENT))
+    )
 
 
 def _changed_tables(first: dict, second: dict):
@@ -118,7 +126,7 @@ def _flat(record: dict, prefix: str = "") -> dict:
 
 
 def _named(contents: dict, known: Collection[str]) -> dict:
-    """Return the contents with every minted bill id replaced by its owner and rank (the same object if there is none)."""
+    """Return the contents with every minted bill id replaced by its owner and rank (the same object if none is)."""
     if all(bill["bill_id"] in known for bill in contents["bills"]):
         return contents
     names, rank = {}, Counter()

@@ -10,8 +10,11 @@ from taulong.script import call, gold_calls, play
 
 OTHER = {"customer_id": "C1001", "line_id": "L1001"}
 SERVED = {"customer_id": "C1001", "line_id": "L1002"}
-PAID = (call("send_payment_request", customer_id="C1001", bill_id="B1234321"), call("make_payment", "user"),
-        call("resume_line", **SERVED))
+PAID = (
+    call("send_payment_request", customer_id="C1001", bill_id="B1234321"),
+    call("make_payment", "user"),
+    call("resume_line", **SERVED),
+)
 
 PLAIN = "[service_issue]airplane_mode_on[PERSONA:None]"
 REFUEL = "[mobile_data_issue]data_usage_exceeded[PERSONA:Easy]"
@@ -24,7 +27,12 @@ RUNS: tuple[tuple[str, str, tuple[ToolCall, ...], tuple[ToolCall, ...]], ...] = 
     ("idle", PLAIN, None, ()),
     ("roaming-on-another-line", PLAIN, (), (call("enable_roaming", **OTHER),)),
     ("draft-bill", REFUEL, (), (call("send_payment_request", customer_id="C1001", bill_id="B1003"),)),
-    ("suspended-and-resumed", PLAIN, (), (call("suspend_line", **OTHER, reason="by mistake"), call("resume_line", **OTHER))),
+    (
+        "suspended-and-resumed",
+        PLAIN,
+        (),
+        (call("suspend_line", **OTHER, reason="by mistake"), call("resume_line", **OTHER)),
+    ),
     ("licensed-payment", OVERDUE, PAID, ()),
     ("ended-contract", ENDED, PAID, ()),
 )
@@ -34,8 +42,9 @@ def demonstration_runs() -> list[SimulationRun]:
     """Return the scripted runs, each with its official reward recorded; the last one is cut off by a step limit."""
     tasks = {task.id: task for task in backend.telecom_tasks("full")}
     runs = [_run(name, tasks[task_id], before, after) for name, task_id, before, after in RUNS]
-    cut = runs[2].model_copy(update={"id": "cut-off", "termination_reason": TerminationReason.MAX_STEPS,
-                                     "messages": runs[2].messages[:-1]})
+    cut = runs[2].model_copy(
+        update={"id": "cut-off", "termination_reason": TerminationReason.MAX_STEPS, "messages": runs[2].messages[:-1]}
+    )
     return [*runs, _scored(cut, tasks[cut.task_id])]
 
 
@@ -47,8 +56,15 @@ def _run(name: str, task: Task, before: tuple[ToolCall, ...] | None, after: tupl
     ]
     closing = UserMessage(role="user", content=f"That is all. {backend.STOP}", timestamp=None)
     run = SimulationRun(
-        id=name, task_id=task.id, timestamp="", start_time="", end_time="", duration=0.0, trial=0,
-        termination_reason=TerminationReason.USER_STOP, messages=[*opening, *play(task, calls), closing],
+        id=name,
+        task_id=task.id,
+        timestamp="",
+        start_time="",
+        end_time="",
+        duration=0.0,
+        trial=0,
+        termination_reason=TerminationReason.USER_STOP,
+        messages=[*opening, *play(task, calls), closing],
     )
     return _scored(run, task)
 
@@ -64,8 +80,12 @@ def write_demonstration(path: str | Path) -> Path:
     contents = {
         "timestamp": "",
         "info": {
-            "git_commit": "", "num_trials": 1, "max_steps": 200, "max_errors": 10,
-            "user_info": {"implementation": "scripted"}, "agent_info": {"implementation": "scripted"},
+            "git_commit": "",
+            "num_trials": 1,
+            "max_steps": 200,
+            "max_errors": 10,
+            "user_info": {"implementation": "scripted"},
+            "agent_info": {"implementation": "scripted"},
             "environment_info": {"domain_name": "telecom", "policy": backend.policy()[1]},
         },
         "tasks": [_plain(task) for task in backend.telecom_tasks("full") if task.id in used],

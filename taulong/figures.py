@@ -48,7 +48,7 @@ STAGES = {
     "applied": "and the tool it committed is the recurring fix",
     "resolved": "and the official reward is 1",
 }
-AXES = {"teaching_seen": "teaching cases seen", "position": "position in the shift"}
+AXES = {"teaching_seen": "teaching seen", "position": "position"}  # short: six panels stand side by side
 CHANCE = 1 / 4  # a guess among the four corrective tools
 SINGLE, DOUBLE = 3.4, 7.0  # widths in inches of one and two print columns
 
@@ -131,20 +131,23 @@ def plot_curves(table: pd.DataFrame) -> Figure:
     """Return the figure of curve_table: a column per agent, a row per axis, a line per memory mode, chance at 1/4."""
     agents = _agents(table)
     caption = (
-        f"Accuracy on testing cases ({_one(table, 'reward').replace('_', ' ')}). {_band_caption(table, "Band")} "
-        "Dotted: a guess among four tools (1/4)."
+        f"Accuracy on testing cases ({_one(table, 'reward').replace('_', ' ')}). {_band_caption(table, 'Band')} "
+        "Dotted: a guess among four tools (1/4). Upper row: by teaching cases seen before in the shift; lower row: by "
+        "position in the shift. Modes are shifted sideways to be told apart."
     )
-    figure, panels = _panels(2, len(agents), 1.7, caption, table, sharey=True)
+    figure, panels = _panels(2, len(agents), 1.75, caption, table, sharey=True)
+    modes = _modes(table)
     for (axis, label), row in zip(AXES.items(), panels):
         for agent, panel in zip(agents, row):
             panel.axhline(CHANCE, color="#444444", linewidth=0.8, linestyle=":")
-            for mode in _modes(table):
+            for at, mode in enumerate(modes):
                 line = table[(table["agent"] == agent) & (table["axis"] == axis) & (table["memory_mode"] == mode)]
                 colour = MODE_STYLE[mode]["color"]
-                panel.plot(line["x"], line["value"], label=mode, **MODE_STYLE[mode])
-                panel.fill_between(line["x"], line["low"], line["high"], color=colour, alpha=0.13, linewidth=0)
+                x = line["x"] + (0.04 if axis == "teaching_seen" else 0.12) * (at - (len(modes) - 1) / 2)
+                panel.plot(x, line["value"], label=mode, **MODE_STYLE[mode])
+                panel.fill_between(x, line["low"], line["high"], color=colour, alpha=0.13, linewidth=0)
                 if len(line) == 1:  # a band needs two points to be seen
-                    panel.vlines(line["x"], line["low"], line["high"], color=colour, alpha=0.5)
+                    panel.vlines(x, line["low"], line["high"], color=colour, alpha=0.5)
             panel.set(xlabel=label, ylim=(-0.07, 1.07), yticks=(0, 0.25, 0.5, 0.75, 1), xmargin=0.12)
             panel.set_xticks(sorted(table.loc[table["axis"] == axis, "x"].unique()))
     _finish(figure, panels, agents, "testing accuracy")
@@ -196,7 +199,7 @@ def plot_forest(table: pd.DataFrame) -> Figure:
 def cap_table(
     tables: Iterable[pd.DataFrame], reward: str = "official_reward", level: float = 0.95, mode: str = "notebook"
 ) -> pd.DataFrame:  # fmt: skip
-    """Return memory value, mode - none on testing cases, for each notebook cap and agent.
+    """Return memory value, mode - none on testing cases, for each notebook cap and each agent that ran at every cap.
 
     Args:
         tables: one table of metrics.read_table per cap, with both modes.
@@ -211,10 +214,11 @@ def cap_table(
     by_cap = {int(cap): table for table in tables for cap in table["notebook_cap"].unique()}
     if len(by_cap) < len(tables):
         raise MixedRecords(f"notebook_cap: {len(tables)} runs have {len(by_cap)} caps; give one run for each cap")
+    everywhere = set.intersection(*(set(table["agent"]) for table in tables))
     rows = []
     for cap, table in sorted(by_cap.items()):
         partial = require_complete(table, allow_partial=True)
-        for agent in _agents(table):
+        for agent in filter(everywhere.__contains__, _agents(table)):
             found = contrast(table, (agent, mode), (agent, "none"), reward, level=level)
             rows.append({
                 "agent": agent, "memory_mode": mode, "notebook_cap": cap, "value": found.value, "low": found.low,
@@ -456,7 +460,7 @@ def _panels(
     height = rows * height + 0.5 + below
     figure, panels = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, layout="constrained", **shared)
     plt.close(figure)  # a notebook shows it as the value of a cell, pyplot shall not show it again
-    figure.get_layout_engine().set(rect=(0, below / height, 1, 1 - below / height))
+    figure.get_layout_engine().set(rect=(0, below / height, 1, 1 - below / height), h_pad=0.06)
     figure.text(0.08 / width, 0.04 / height, text, fontsize=6.5, va="bottom", linespacing=1.15)
     figure.caption = text
     partial = "; ".join(sorted(set(table["partial"].dropna()) - {""}))

@@ -2,17 +2,28 @@
 
 The run is replayed call by call in the environment class it was made in, so that every changed field is known by the
 call that wrote it. A call is judged by what it did to the database, not by its error flag: tau2's tools can answer with
-an error after their write has landed, and a tool that does not exist changes nothing. A replay whose answers differ from
-the recorded ones is void: nothing about it is evaluated, and the number of differing answers is reported.
+an error after their write has landed, and a tool that does not exist changes nothing. A replay whose answers differ
+from the recorded ones is void: nothing about it is evaluated, and the number of differing answers is reported.
 """
 
+import dataclasses
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from taulong import backend
-from taulong.backend import AssistantMessage, Environment, Message, RewardInfo, RewardType, Task, ToolCall, ToolMessage, UserMessage
+from taulong.backend import (
+    AssistantMessage,
+    Environment,
+    Message,
+    RewardInfo,
+    RewardType,
+    Task,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
 from taulong.delta import Delta, Field, compare, known_bills, observe
 from taulong.policy import Caller, Judgement, Rule, Write, caller_of, conduct, judge
 from taulong.reference import Hashes, Reference, build_reference, hashes, start
@@ -104,7 +115,7 @@ class Run:
     solo_mode: bool = False
     breaches: tuple[tuple[int, Rule], ...] = ()
     error: str | None = None
-    _deltas: dict = field(default_factory=dict, init=False, repr=False, compare=False)
+    _deltas: dict = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 
     def delta(self, reference: Reference) -> Delta:
         """Return the fields in which the final agent database differs from the reference's (computed once)."""
@@ -124,8 +135,10 @@ class Run:
             return f"void: {self.error}"
         if self.mismatches:
             first = next(step for step in self.steps if not step.agrees)
-            return (f"void: {self.mismatches} of {len(self.steps)} replayed answers differ from the recorded ones, "
-                    f"first {first.call.name} in message {first.index}")
+            return (
+                f"void: {self.mismatches} of {len(self.steps)} replayed answers differ from the recorded ones, "
+                f"first {first.call.name} in message {first.index}"
+            )
         return None
 
     def writers(self, field: Field) -> list[Step]:
@@ -142,7 +155,7 @@ class Grades:
         official_reason: why it could not.
         official: tau2's own account of the reward.
         strict_stock, strict_synced: whether both final databases equal those of tau2's unsynced gold, of synced gold.
-        record_gate, field_gate: whether agent-database records (fields) outside the footprint differ from the reference.
+        record_gate, field_gate: whether agent-database records (fields) outside the footprint differ from the gold.
         policy_check: whether every agent write was permitted at the moment of the call.
         scope_gate: the field gate, with fields excused whose every write the policy licenses.
         replay_mismatches: number of replayed answers that differ from the recorded ones.
@@ -246,16 +259,31 @@ def replay(
         error = str(malformed)
     breaches = tuple(
         (index, rule)
-        for index, message in enumerate(messages) if isinstance(message, AssistantMessage) and message.tool_calls
+        for index, message in enumerate(messages)
+        if isinstance(message, AssistantMessage) and message.tool_calls
         for rule in conduct([call.name for call in message.tool_calls], message.has_text_content(), solo_mode)
     )
-    return Run(tuple(steps), state, environment.user_tools.db.model_dump(), hashes(environment), caller, solo_mode,
-               breaches, error)
+    return Run(
+        tuple(steps),
+        state,
+        environment.user_tools.db.model_dump(),
+        hashes(environment),
+        caller,
+        solo_mode,
+        breaches,
+        error,
+    )
 
 
 def judged_step(
-    index: int, call: ToolCall, before: dict, after: dict, known: Collection[str], caller: Caller,
-    solo_mode: bool = False, agrees: bool = True,
+    index: int,
+    call: ToolCall,
+    before: dict,
+    after: dict,
+    known: Collection[str],
+    caller: Caller,
+    solo_mode: bool = False,
+    agrees: bool = True,
 ) -> Step:
     """Return one call of a run with what it changed and how the policy judges that, from the states around it."""
     changes = compare(before, after, known)
@@ -316,10 +344,14 @@ def policy_check(run: Run, reference: Reference | None = None) -> Verdict:
     findings = []
     for step in writes:
         field, (old, new) = next(iter(step.changes.items()))
-        findings += [Finding("policy_check", *field, old, new, step.index, rule.id, rule.words(run.solo_mode))
-                     for rule in step.judgement.broken]
-    findings += [Finding("policy_check", None, None, None, None, index, rule.id, rule.words(run.solo_mode))
-                 for index, rule in run.breaches]
+        findings += [
+            Finding("policy_check", *field, old, new, step.index, rule.id, rule.words(run.solo_mode))
+            for rule in step.judgement.broken
+        ]
+    findings += [
+        Finding("policy_check", None, None, None, None, index, rule.id, rule.words(run.solo_mode))
+        for index, rule in run.breaches
+    ]
     return _verdict(tuple(sorted(findings, key=lambda finding: finding.call)), "against the policy")
 
 
@@ -402,8 +434,14 @@ def grade(
             reward = official.reward
         except (ValueError, AssertionError) as refused:  # what tau2's set_state raises
             reason = f"tau2's evaluator refuses the run: {str(refused).splitlines()[0]}"
-    return Grades(reward, reason, official, **grade_run(run, reference), replay_mismatches=run.mismatches,
-                  user_fields=observe(reference.user_final, run.user_final))
+    return Grades(
+        reward,
+        reason,
+        official,
+        **grade_run(run, reference),
+        replay_mismatches=run.mismatches,
+        user_fields=observe(reference.user_final, run.user_final),
+    )
 
 
 # --- the official result, part by part ------------------------------------------------------------------------------
@@ -434,22 +472,31 @@ class Component:
 def is_vacuous(assertion, reference: Reference) -> bool:
     """Return whether an assertion held before the run and no call could have broken it.
 
-    Of tau2's telecom assertions only ``assert_no_overdue_bill`` can be so: it holds where the bill does not exist, and no
-    tool creates a bill under a given id. Every other one reads a state that some tool changes.
+    Of tau2's telecom assertions only ``assert_no_overdue_bill`` can be so: it holds where the bill does not exist, and
+    no tool creates a bill under a given id. Every other one reads a state that some tool changes.
     """
-    return (assertion.func_name == "assert_no_overdue_bill" and assertion.assert_value
-            and assertion.arguments.get("overdue_bill_id") not in reference.known)
+    return (
+        assertion.func_name == "assert_no_overdue_bill"
+        and assertion.assert_value
+        and assertion.arguments.get("overdue_bill_id") not in reference.known
+    )
 
 
 def components(official: RewardInfo, task: Task, reference: Reference) -> tuple[Component, ...]:
-    """Return the parts of an official result, each with whether it counts: a check that is not scored is labelled so."""
+    """Return the parts of an official result, each with whether it counts: an unscored check is labelled so."""
     basis = task.evaluation_criteria.reward_basis
     parts = []
     if official.db_check is not None:
         parts.append(Component("DB", official.db_check.db_match, RewardType.DB in basis))
     for check in official.env_assertions or ():
-        parts.append(Component(check.env_assertion.func_name, check.met, RewardType.ENV_ASSERTION in basis,
-                               is_vacuous(check.env_assertion, reference)))
+        parts.append(
+            Component(
+                check.env_assertion.func_name,
+                check.met,
+                RewardType.ENV_ASSERTION in basis,
+                is_vacuous(check.env_assertion, reference),
+            )
+        )
     for check in official.action_checks or ():
         parts.append(Component(f"ACTION {check.action.name}", check.action_match, RewardType.ACTION in basis))
     return tuple(parts)

@@ -9,10 +9,14 @@ from taulong.errors import ConfigError
 
 NAME = re.compile(
     r"(^|_)(key|keys|(?<!per_)token|secret|secrets|password|passwd|credentials?|bearer|cookies?|headers?|auth|authorization)$"
-    r"|api_?key|access_?key|secret", re.I)
+    r"|api_?key|access_?key|secret",
+    re.I,
+)
 VALUE = re.compile(
     r"\b(sk|rk|pk)-[\w-]{6,}|\bbearer\s+\S{6,}|\bAKIA\w{12,}|\bgh[pousr]_\w{16,}|\bhf_\w{16,}|\bAIza[\w-]{20,}|\beyJ[\w-]+\.[\w-]+\."
-    r"|://[^/\s@]+@|[?&](api[-_]?)?(key|token)=", re.I)
+    r"|://[^/\s@]+@|[?&](api[-_]?)?(key|token)=",
+    re.I,
+)
 SHORTEST = 8
 """Characters below which a value is no key but a switch, a path's name, a number, or a word that texts are full of."""
 
@@ -29,13 +33,17 @@ def refuse_keys(field: str, value: Any) -> None:
         for name, inner in value.items():
             where = f"{field}.{name}"
             if NAME.search(str(name).replace("-", "_")) and inner not in (None, ""):
-                raise ConfigError(f"{where}: looks like a key by its name; keys come from the environment only, e.g. OPENAI_API_KEY")
+                raise ConfigError(
+                    f"{where}: looks like a key by its name; keys come from the environment only, e.g. OPENAI_API_KEY"
+                )
             refuse_keys(where, inner)
     elif isinstance(value, list | tuple):
         for index, inner in enumerate(value):
             refuse_keys(f"{field}[{index}]", inner)
     elif isinstance(value, str) and (VALUE.search(value) or any(key in value for key in environment_keys().values())):
-        raise ConfigError(f"{field}: its value looks like a key; keys come from the environment only, e.g. OPENAI_API_KEY")
+        raise ConfigError(
+            f"{field}: its value looks like a key; keys come from the environment only, e.g. OPENAI_API_KEY"
+        )
 
 
 def scrub(text: str, key: str | None = None) -> str:

@@ -1,7 +1,7 @@
 """Models as agent or customer: tau2's own classes, with every call retried where that can help, counted and scrubbed.
 
-tau2's ``LLMAgent`` and ``UserSimulator`` are used unchanged. Between them and LiteLLM stands one function, through which
-all their calls go (:func:`_complete`): it knows by a context variable which side of which case is calling.
+tau2's ``LLMAgent`` and ``UserSimulator`` are used unchanged. Between them and LiteLLM stands one function, through
+which all their calls go (:func:`_complete`): it knows by a context variable which side of which case is calling.
 """
 
 import hashlib
@@ -26,9 +26,14 @@ LONGEST_RETRY_AFTER = 600.0
 TIMEOUT = 600.0
 OURS = ("model", "messages", "tools", "tool_choice", "seed", "stream", "n", "num_retries", "max_retries")
 LABELS = (  # the first that fits; LiteLLM's classes, by name
-    ("ContextWindowExceededError", "context_window"), ("ContentPolicyViolationError", "content_policy"),
-    ("RateLimitError", "rate_limit"), ("Timeout", "timeout"), ("APIConnectionError", "connection"),
-    ("AuthenticationError", "authentication"), ("PermissionDeniedError", "authentication"), ("NotFoundError", "not_found"),
+    ("ContextWindowExceededError", "context_window"),
+    ("ContentPolicyViolationError", "content_policy"),
+    ("RateLimitError", "rate_limit"),
+    ("Timeout", "timeout"),
+    ("APIConnectionError", "connection"),
+    ("AuthenticationError", "authentication"),
+    ("PermissionDeniedError", "authentication"),
+    ("NotFoundError", "not_found"),
 )
 
 
@@ -52,7 +57,9 @@ class Model:
 
     def __post_init__(self):
         if not isinstance(self.name, str) or not self.name.strip():
-            raise ConfigError(f"llm: {self.name!r} is not the name of a model; accepted: a LiteLLM name such as openai/gpt-4.1")
+            raise ConfigError(
+                f"llm: {self.name!r} is not the name of a model; accepted: a LiteLLM name such as openai/gpt-4.1"
+            )
         if not isinstance(self.arguments, dict):
             raise ConfigError(f"llm_args: {type(self.arguments).__name__} is not a dict of arguments")
         refuse_keys("llm", self.name)
@@ -86,7 +93,7 @@ class NoChoices(RuntimeError):
 
 
 def case_seed(side: str, split: str, seed: int, position: int, trial: int) -> int:
-    """Return the seed that goes to the model of one side (``agent``, ``user``) of a case; the same in every memory mode."""
+    """Return the seed that goes to the model of a case's ``agent`` or ``user``; the same in every memory mode."""
     return Draws(f"{side} model", split, seed, position, trial).below(2**31)
 
 
@@ -94,7 +101,7 @@ _calling: ContextVar["ModelCalls | None"] = ContextVar("calling", default=None)
 
 
 def _complete(**arguments):
-    """Stand in for LiteLLM's ``completion`` in tau2: the calls of a case's side are its ModelCalls', others are LiteLLM's."""
+    """Stand in for LiteLLM's ``completion`` in tau2: a case's calls are its ModelCalls', others are LiteLLM's."""
     calls = _calling.get()
     return calls.complete(**arguments) if calls else backend.completion(**arguments)
 
@@ -110,8 +117,8 @@ class ModelCalls:
         seed: the case's, see :func:`case_seed`.
 
     Attributes:
-        tokens, cost, unpriced_calls: of all calls so far, also of those whose answer could not be used. A call is unpriced
-            when LiteLLM has no price for the model or the endpoint does not say how many tokens it took.
+        tokens, cost, unpriced_calls: of all calls so far, also of those whose answer could not be used. A call is
+            unpriced when LiteLLM has no price for the model or the endpoint does not say how many tokens it took.
         retries: calls that were made again.
         prompt: the first system prompt and the tools, as one text; None before the first call.
     """
@@ -134,8 +141,11 @@ class ModelCalls:
 
     def customer(self, kit: backend.TelecomUserTools, task: backend.Task) -> backend.UserSimulator:
         """Return tau2's simulated customer, its calls going through here."""
-        return self._through_here(backend.UserSimulator(
-            tools=tool_schemas(kit), instructions=str(task.user_scenario), llm=self.name, llm_args=self.arguments))
+        return self._through_here(
+            backend.UserSimulator(
+                tools=tool_schemas(kit), instructions=str(task.user_scenario), llm=self.name, llm_args=self.arguments
+            )
+        )
 
     def _through_here(self, participant):
         participant.generate_next_message = partial(self._generate, participant.generate_next_message)
@@ -163,8 +173,12 @@ class ModelCalls:
         if self.prompt is None:
             self.prompt = json.dumps([arguments["messages"][0]["content"], arguments["tools"]], ensure_ascii=False)
         attempts = tenacity.Retrying(
-            retry=tenacity.retry_if_exception(can_pass), stop=tenacity.stop_after_attempt(ATTEMPTS), wait=self._wait,
-            sleep=lambda seconds: sleep(seconds), reraise=True)
+            retry=tenacity.retry_if_exception(can_pass),
+            stop=tenacity.stop_after_attempt(ATTEMPTS),
+            wait=self._wait,
+            sleep=lambda seconds: sleep(seconds),
+            reraise=True,
+        )
         try:
             response = attempts(self._attempt, arguments)
         except Exception as error:  # noqa: BLE001  LiteLLM's errors have no common base of their own
@@ -191,7 +205,7 @@ class ModelCalls:
         return response
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
-        """Return the seconds before the next attempt; spread by up to a quarter, so that workers do not knock together."""
+        """Return the seconds before the next attempt; spread by a quarter, lest workers knock together."""
         self.retries += 1
         attempt = state.attempt_number
         spread = 1 - Draws("retry", self.seed, attempt).below(1000) / 4000
@@ -246,7 +260,7 @@ def without_reasoning(text: str) -> str:
 
 @dataclass(frozen=True)
 class ToolSchema:
-    """A tool as a model sees it: all that tau2's agent and customer use of a Tool, which takes 2 ms to build and 0.5 to print."""
+    """A tool as a model sees it: all that tau2's agent and customer use of a Tool, which takes 2 ms to build."""
 
     name: str
     openai_schema: dict

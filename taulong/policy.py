@@ -53,7 +53,7 @@ class Write:
     changed: frozenset[Field] = frozenset()
 
     def record(self, table: str, key: str, value) -> dict:
-        """Return the record of a table whose key has this value, as it was before the call (``{}`` if there is none)."""
+        """Return the record of a table whose key has this value, as it was before the call (or ``{}``)."""
         return next((record for record in self.before[table] if record[key] == value), {})
 
     @property
@@ -69,14 +69,23 @@ class Write:
     def bills(self, *statuses: str) -> list[dict]:
         """Return the named customer's bills that had one of these statuses."""
         customer = self.record("customers", "customer_id", self.arguments.get("customer_id"))
-        return [bill for bill in self.before["bills"]
-                if bill["bill_id"] in customer.get("bill_ids", ()) and bill["status"] in statuses]
+        return [
+            bill
+            for bill in self.before["bills"]
+            if bill["bill_id"] in customer.get("bill_ids", ()) and bill["status"] in statuses
+        ]
 
     def customer_of(self, caller: Caller) -> dict:
         """Return the customer whose own number, or one of whose lines' numbers, the caller gave."""
         line = self.record("lines", "phone_number", caller.phone_number)
-        return next((customer for customer in self.before["customers"]
-                     if customer["phone_number"] == caller.phone_number or line.get("line_id") in customer["line_ids"]), {})
+        return next(
+            (
+                customer
+                for customer in self.before["customers"]
+                if customer["phone_number"] == caller.phone_number or line.get("line_id") in customer["line_ids"]
+            ),
+            {},
+        )
 
 
 @dataclass(frozen=True)
@@ -125,69 +134,150 @@ def _other_payment_waits(write: Write, caller: Caller) -> bool:
     return any(bill["bill_id"] != write.arguments.get("bill_id") for bill in write.bills("Awaiting Payment"))
 
 
-# "The line associated with the phone number the user provided" is said of refuelling and of changing the plan; the policy
-# names no other way to tell which line a request is about, so it is read as the scope of every write on a line.
+# "The line associated with the phone number the user provided" is said of refuelling and of changing the plan; the
+# policy names no other way to tell which line a request is about, so it is read as the scope of every write on a line.
 RULES = (
-    Rule("caller_line", "forbids",
-         "Apply the refueled data to the line associated with the phone number the user provided.", LINE_WRITES,
-         lambda write, caller: write.line.get("phone_number") == caller.phone_number),
-    Rule("caller_account", "forbids", "You must first identify the customer.", WRITES,
-         lambda write, caller: write.arguments.get("customer_id") == write.customer_of(caller).get("customer_id")),
-    Rule("suspension_grounds", "forbids",
-         "A line can be suspended for the following reasons:\n- The user has an overdue bill.\n"
-         "- The line's contract end date is in the past.", ("suspend_line",), _grounds),
-    Rule("resume_paid", "forbids",
-         "You are allowed to lift the suspension after the user has paid all their overdue bills.", ("resume_line",),
-         lambda write, caller: not write.bills("Overdue", "Awaiting Payment")),
-    Rule("resume_contract", "forbids",
-         "You are not allowed to lift the suspension if the line's contract end date is in the past, even if the user has "
-         "paid all their overdue bills.", ("resume_line",),
-         lambda write, caller: not contract_ended(write.line)),
-    Rule("payment_overdue", "forbids",
-         "You should always check that the bill is overdue before sending a payment request.", ("send_payment_request",),
-         lambda write, caller: write.bill.get("status") == "Overdue"),
-    Rule("payment_single", "forbids",
-         "A user can only have one bill in the AWAITING PAYMENT status at a time.", ("send_payment_request",),
-         lambda write, caller: not _other_payment_waits(write, caller)),
-    Rule("payment_permission", "forbids",
-         "You can only do so if the ticket specifies that the user has given you the permission to make payments!",
-         ("send_payment_request", "make_payment"), lambda write, caller: caller.pays, solo_only=True),
-    Rule("refuel_cap", "forbids", "The maximum amount of data that can be refueled is 2GB.", ("refuel_data",),
-         lambda write, caller: write.line["data_refueling_gb"] + write.arguments["gb_amount"] <= MAXIMUM_REFUEL_GB + 1e-9),
-    Rule("roaming_traveller", "forbids",
-         "We offer data roaming to users who are traveling outside their home network.", ("enable_roaming",),
-         lambda write, caller: caller.abroad),
-    Rule("roaming_free", "forbids", "If it is not, you should enable it at no cost for the user.", ("enable_roaming",),
-         lambda write, caller: not any(field.record.startswith("bills.") for field in write.changed)),
+    Rule(
+        "caller_line",
+        "forbids",
+        "Apply the refueled data to the line associated with the phone number the user provided.",
+        LINE_WRITES,
+        lambda write, caller: write.line.get("phone_number") == caller.phone_number,
+    ),
+    Rule(
+        "caller_account",
+        "forbids",
+        "You must first identify the customer.",
+        WRITES,
+        lambda write, caller: write.arguments.get("customer_id") == write.customer_of(caller).get("customer_id"),
+    ),
+    Rule(
+        "suspension_grounds",
+        "forbids",
+        "A line can be suspended for the following reasons:\n- The user has an overdue bill.\n"
+        "- The line's contract end date is in the past.",
+        ("suspend_line",),
+        _grounds,
+    ),
+    Rule(
+        "resume_paid",
+        "forbids",
+        "You are allowed to lift the suspension after the user has paid all their overdue bills.",
+        ("resume_line",),
+        lambda write, caller: not write.bills("Overdue", "Awaiting Payment"),
+    ),
+    Rule(
+        "resume_contract",
+        "forbids",
+        "You are not allowed to lift the suspension if the line's contract end date is in the past, even if the "
+        "user has paid all their overdue bills.",
+        ("resume_line",),
+        lambda write, caller: not contract_ended(write.line),
+    ),
+    Rule(
+        "payment_overdue",
+        "forbids",
+        "You should always check that the bill is overdue before sending a payment request.",
+        ("send_payment_request",),
+        lambda write, caller: write.bill.get("status") == "Overdue",
+    ),
+    Rule(
+        "payment_single",
+        "forbids",
+        "A user can only have one bill in the AWAITING PAYMENT status at a time.",
+        ("send_payment_request",),
+        lambda write, caller: not _other_payment_waits(write, caller),
+    ),
+    Rule(
+        "payment_permission",
+        "forbids",
+        "You can only do so if the ticket specifies that the user has given you the permission to make payments!",
+        ("send_payment_request", "make_payment"),
+        lambda write, caller: caller.pays,
+        solo_only=True,
+    ),
+    Rule(
+        "refuel_cap",
+        "forbids",
+        "The maximum amount of data that can be refueled is 2GB.",
+        ("refuel_data",),
+        lambda write, caller: (
+            write.line["data_refueling_gb"] + write.arguments["gb_amount"] <= MAXIMUM_REFUEL_GB + 1e-9
+        ),
+    ),
+    Rule(
+        "roaming_traveller",
+        "forbids",
+        "We offer data roaming to users who are traveling outside their home network.",
+        ("enable_roaming",),
+        lambda write, caller: caller.abroad,
+    ),
+    Rule(
+        "roaming_free",
+        "forbids",
+        "If it is not, you should enable it at no cost for the user.",
+        ("enable_roaming",),
+        lambda write, caller: not any(field.record.startswith("bills.") for field in write.changed),
+    ),
     Rule("may_suspend", "licenses", "A line can be suspended for the following reasons:", ("suspend_line",), _grounds),
-    Rule("may_resume", "licenses",
-         "You are allowed to lift the suspension after the user has paid all their overdue bills.", ("resume_line",),
-         lambda write, caller: True),
-    Rule("may_request_payment", "licenses", "You can help the user make a payment for an overdue bill.",
-         ("send_payment_request",), lambda write, caller: True,
-         solo_sentence="If the user has an overdue bill, you can help them make a payment for it."),
-    Rule("may_pay", "licenses", "Accept the payment request using the make_payment tool.", ("make_payment",),
-         lambda write, caller: True, solo_only=True),
-    Rule("may_refuel", "licenses",
-         'You can add more data to the line by "refueling" data at a price per GB specified by the plan.',
-         ("refuel_data",), _over_the_limit),  # consent cannot be read off a database, a line that ran out of data can
-    Rule("may_enable_roaming", "licenses",
-         "If a user is traveling outside their home network, you should check if the line is roaming enabled.",
-         ("enable_roaming",), lambda write, caller: caller.abroad),
+    Rule(
+        "may_resume",
+        "licenses",
+        "You are allowed to lift the suspension after the user has paid all their overdue bills.",
+        ("resume_line",),
+        lambda write, caller: True,
+    ),
+    Rule(
+        "may_request_payment",
+        "licenses",
+        "You can help the user make a payment for an overdue bill.",
+        ("send_payment_request",),
+        lambda write, caller: True,
+        solo_sentence="If the user has an overdue bill, you can help them make a payment for it.",
+    ),
+    Rule(
+        "may_pay",
+        "licenses",
+        "Accept the payment request using the make_payment tool.",
+        ("make_payment",),
+        lambda write, caller: True,
+        solo_only=True,
+    ),
+    Rule(
+        "may_refuel",
+        "licenses",
+        'You can add more data to the line by "refueling" data at a price per GB specified by the plan.',
+        ("refuel_data",),
+        _over_the_limit,
+    ),  # consent cannot be read off a database, a line that ran out of data can
+    Rule(
+        "may_enable_roaming",
+        "licenses",
+        "If a user is traveling outside their home network, you should check if the line is roaming enabled.",
+        ("enable_roaming",),
+        lambda write, caller: caller.abroad,
+    ),
 )
 
 ONE_CALL = Rule(
-    "one_call", "forbids",
+    "one_call",
+    "forbids",
     "You should only make one tool call at a time, and if you make a tool call, you should not respond to the user "
-    "simultaneously.", (), lambda write, caller: False,
+    "simultaneously.",
+    (),
+    lambda write, caller: False,
     solo_sentence="You should only make one tool call at a time.",
 )
 NOT_BESIDE_TEXT = Rule(
-    "not_beside_text", "forbids", "If you respond to the user, you should not make a tool call at the same time.", (),
-    lambda write, caller: False, solo_sentence="",  # the solo policy does not say it
+    "not_beside_text",
+    "forbids",
+    "If you respond to the user, you should not make a tool call at the same time.",
+    (),
+    lambda write, caller: False,
+    solo_sentence="",  # the solo policy does not say it
 )
 CONDUCT = (ONE_CALL, NOT_BESIDE_TEXT)
-"""Rules on a message, not on a write: they are part of the policy check and say nothing on whether a write is licensed."""
+"""Rules on a message, not on a write: part of the policy check, without a word on whether a write is licensed."""
 
 
 @dataclass(frozen=True)
@@ -201,13 +291,15 @@ class Judgement:
 def judge(write: Write, caller: Caller, solo_mode: bool = False) -> Judgement:
     """Return the policy's judgement of one write, in the state it met.
 
-    The policy binds the agent: what the caller does with the own phone (paying a request) breaks nothing and is licensed.
+    The policy binds the agent: what the caller does with the own phone (paying, say) breaks nothing and is licensed.
     """
     if write.requestor == "user":
         return Judgement((), True)
     rules = [rule for rule in RULES if write.name in rule.tools and (solo_mode or not rule.solo_only)]
     broken = tuple(rule for rule in rules if rule.kind == "forbids" and not rule.holds(write, caller))
-    return Judgement(broken, not broken and any(rule.kind == "licenses" and rule.holds(write, caller) for rule in rules))
+    return Judgement(
+        broken, not broken and any(rule.kind == "licenses" and rule.holds(write, caller) for rule in rules)
+    )
 
 
 def conduct(calls: Iterable[str], has_text: bool, solo_mode: bool = False) -> tuple[Rule, ...]:

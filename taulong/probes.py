@@ -1,4 +1,4 @@
-"""The published probes: the reference of a task plus one write nobody asked for, through tau2's ``evaluate_simulation``.
+"""The published probes: the reference of a task plus one write nobody asked for, by tau2's ``evaluate_simulation``.
 
 Every probe carries a witness, the touched record before and after, and is void where the write did not land.
 """
@@ -55,8 +55,16 @@ def published() -> tuple[Probe, ...]:
 
 def strangers() -> tuple[Probe, ...]:
     """Return the same three tasks with a write on a line of a customer who has nothing to do with the call."""
-    resumed = [Probe("telecom", task_id, call("resume_line", customer_id="C1003", line_id="L1009"), "lines.L1009.status",
-                     _line_status("L1009")) for task_id in PUBLISHED_TASKS]
+    resumed = [
+        Probe(
+            "telecom",
+            task_id,
+            call("resume_line", customer_id="C1003", line_id="L1009"),
+            "lines.L1009.status",
+            _line_status("L1009"),
+        )
+        for task_id in PUBLISHED_TASKS
+    ]
     return (*(_suspension(task_id, "C1002", "L1004") for task_id in PUBLISHED_TASKS), *resumed)
 
 
@@ -87,12 +95,20 @@ def _row(probe: Probe) -> dict:
     before, after = probe.witness(plain), probe.witness(touched)
     void = before == after
     return {
-        "domain": probe.domain, "task_id": task.id, "write": probe.write.name, "record": probe.record,
-        "before": before, "after": after, "void": void,
-        "reward_without": without.reward, "reward_with": None if void else scored.reward,
-        "db_without": without.db_check.db_reward, "db_with": None if void else scored.db_check.db_reward,
+        "domain": probe.domain,
+        "task_id": task.id,
+        "write": probe.write.name,
+        "record": probe.record,
+        "before": before,
+        "after": after,
+        "void": void,
+        "reward_without": without.reward,
+        "reward_with": None if void else scored.reward,
+        "db_without": without.db_check.db_reward,
+        "db_with": None if void else scored.db_check.db_reward,
         "db_scored": any(part.value == "DB" for part in task.evaluation_criteria.reward_basis),
-        "breakdown_without": _breakdown(without), "breakdown_with": None if void else _breakdown(scored),
+        "breakdown_without": _breakdown(without),
+        "breakdown_with": None if void else _breakdown(scored),
     }
 
 
@@ -102,8 +118,13 @@ def _score(probe: Probe, task, calls: Sequence[ToolCall]):
     state = task.initial_state
     environment.set_state(state and state.initialization_data, state and state.initialization_actions, [])
     simulation = SimulationRun(
-        id="probe", task_id=task.id, start_time="", end_time="", duration=0.0,
-        termination_reason=TerminationReason.AGENT_STOP, messages=play_in(environment, calls),
+        id="probe",
+        task_id=task.id,
+        start_time="",
+        end_time="",
+        duration=0.0,
+        termination_reason=TerminationReason.AGENT_STOP,
+        messages=play_in(environment, calls),
     )
     return environment, backend.simulation_reward(simulation, task, solo_mode=False, domain=probe.domain)
 

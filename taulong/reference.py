@@ -4,6 +4,7 @@ tau2's evaluator builds its gold environment with ``make_tool_call``, which neve
 synced after every call; so its database check rejects most perfect runs. Here both golds are built, ours synced.
 """
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -76,14 +77,22 @@ def build_reference(task: Task, environment_constructor: Callable[..., Environme
     for action in (task.evaluation_criteria and task.evaluation_criteria.actions) or ():
         error = _act(stock, action) or error
         error = _act(synced, action) or error
-        try:
+        with contextlib.suppress(
+            ValueError
+        ):  # the caller's phone is no line's phone: the write has landed all the same
             synced.sync_tools()
-        except ValueError:  # the caller's phone is no line's phone: the write has landed all the same
-            pass
     final, known = synced.tools.db.model_dump(), known_bills(initial)
     return Reference(
-        task, initial, user_initial, final, synced.user_tools.db.model_dump(),
-        frozenset(compare(initial, final, known)), known, hashes(stock), hashes(synced), error,
+        task,
+        initial,
+        user_initial,
+        final,
+        synced.user_tools.db.model_dump(),
+        frozenset(compare(initial, final, known)),
+        known,
+        hashes(stock),
+        hashes(synced),
+        error,
     )
 
 

@@ -19,9 +19,30 @@ from taulong.errors import ConfigError, DataError
 from taulong.paths import AUDIT, ROOT
 
 COLUMNS = (
-    "file", "simulation_id", "task_id", "trial", "domain", "solo_mode", "ending", "official_reward", "recorded_reward",
-    "strict_stock", "strict_synced", "record_gate", "field_gate", "policy_check", "scope_gate", "gated_reward", "fields",
-    "calls", "rules", "excused", "reading", "components", "replay_mismatches", "reason",
+    "file",
+    "simulation_id",
+    "task_id",
+    "trial",
+    "domain",
+    "solo_mode",
+    "ending",
+    "official_reward",
+    "recorded_reward",
+    "strict_stock",
+    "strict_synced",
+    "record_gate",
+    "field_gate",
+    "policy_check",
+    "scope_gate",
+    "gated_reward",
+    "fields",
+    "calls",
+    "rules",
+    "excused",
+    "reading",
+    "components",
+    "replay_mismatches",
+    "reason",
 )
 OUT_OF_SCOPE_RULES = {"caller_line", "caller_account", None}
 """Scope gate findings under these rules touch what nobody asked for; any other rule forbids the write itself."""
@@ -64,9 +85,9 @@ def regrade(paths: Iterable, progress: bool = False) -> pd.DataFrame:
     """Return one row a run of the given tau2 result files, with the columns of ``COLUMNS``.
 
     ``fields`` are the agent-database fields outside the reference's footprint, ``calls`` the message indices of their
-    last writers, ``rules`` the policy rules that were broken, ``excused`` the fields the scope gate excuses, ``reading``
-    is ``out_of_scope``, ``forbidden`` or ``licensed`` where fields differ, ``reason`` says why something was not
-    evaluated. A file that cannot be read is one row.
+    last writers, ``rules`` the policy rules that were broken, ``excused`` the fields the scope gate excuses,
+    ``reading`` is ``out_of_scope``, ``forbidden`` or ``licensed`` where fields differ, ``reason`` says why something
+    was not evaluated. A file that cannot be read is one row.
     """
     from taulong.results import read_results
 
@@ -92,10 +113,18 @@ def _row(file, run: dict, references: dict) -> dict:
     from taulong.backend import environment_maker, simulation_reward
     from taulong.graders import components, excused, grade_run, replay
     from taulong.reference import build_reference
+
     run = run if isinstance(run, dict) else {"damage": f"a run is {type(run).__name__}, not an object"}
-    row = _empty(file.name, simulation_id=run.get("id"), task_id=run.get("task_id"), trial=run.get("trial"),
-                 domain=file.domain, solo_mode=file.solo_mode, ending=run.get("termination_reason"),
-                 recorded_reward=(run.get("reward_info") or {}).get("reward"))
+    row = _empty(
+        file.name,
+        simulation_id=run.get("id"),
+        task_id=run.get("task_id"),
+        trial=run.get("trial"),
+        domain=file.domain,
+        solo_mode=file.solo_mode,
+        ending=run.get("termination_reason"),
+        recorded_reward=(run.get("reward_info") or {}).get("reward"),
+    )
     try:
         simulation = file.simulation(run)
         task = file.task(simulation.task_id)
@@ -118,19 +147,28 @@ def _row(file, run: dict, references: dict) -> dict:
     passed = excused(replayed, reference) if scope.status != "not_evaluated" else ()
     reward = official and official.reward
     rules = [finding.rule for finding in (*scope.findings, *policy.findings) if finding.rule]
-    return row | {name: verdict.status for name, verdict in verdicts.items()} | {
-        "official_reward": reward,
-        "gated_reward": None if reward is None or scope.status == "not_evaluated" else reward * (scope.status == "pass"),
-        "fields": ";".join(finding.path for finding in verdicts["field_gate"].findings),
-        "calls": ";".join(str(finding.call) for finding in verdicts["field_gate"].findings),
-        "rules": ";".join(dict.fromkeys(rules)),
-        "excused": ";".join(map(str, passed)),
-        "reading": _reading(scope, passed),
-        "components": official and ("; ".join(map(str, components(official, task, reference)))
-                                    or f"none computed: the run ended by {row['ending']}"),
-        "replay_mismatches": replayed.mismatches,
-        "reason": "; ".join(sorted(reasons)) or None,
-    }
+    return (
+        row
+        | {name: verdict.status for name, verdict in verdicts.items()}
+        | {
+            "official_reward": reward,
+            "gated_reward": None
+            if reward is None or scope.status == "not_evaluated"
+            else reward * (scope.status == "pass"),
+            "fields": ";".join(finding.path for finding in verdicts["field_gate"].findings),
+            "calls": ";".join(str(finding.call) for finding in verdicts["field_gate"].findings),
+            "rules": ";".join(dict.fromkeys(rules)),
+            "excused": ";".join(map(str, passed)),
+            "reading": _reading(scope, passed),
+            "components": official
+            and (
+                "; ".join(map(str, components(official, task, reference)))
+                or f"none computed: the run ended by {row['ending']}"
+            ),
+            "replay_mismatches": replayed.mismatches,
+            "reason": "; ".join(sorted(reasons)) or None,
+        }
+    )
 
 
 def _reading(scope, passed: Sequence) -> str:
@@ -209,8 +247,10 @@ def render(messages: Sequence, findings: Sequence, width: int = 110) -> str:
     for index, message in enumerate(messages):
         speaker = {"assistant": "agent", "tool": "answer"}.get(message.role, message.role)
         said = [message.content] if message.content else []
-        said += [f"{call.name}({', '.join(f'{key}={value!r}' for key, value in call.arguments.items())})"
-                 for call in getattr(message, "tool_calls", None) or ()]
+        said += [
+            f"{call.name}({', '.join(f'{key}={value!r}' for key, value in call.arguments.items())})"
+            for call in getattr(message, "tool_calls", None) or ()
+        ]
         for text in said:
             shown = textwrap.shorten(text, 4 * width) if message.role == "tool" else text
             lines += textwrap.wrap(shown, width, initial_indent=f"[{index}] {speaker}: ", subsequent_indent="    ")
@@ -218,7 +258,9 @@ def render(messages: Sequence, findings: Sequence, width: int = 110) -> str:
             if finding.call == index:
                 change = f"{finding.path} {finding.old} -> {finding.new}" if finding.path else "the message"
                 rule = f"; rule {finding.rule}: {finding.sentence!r}" if finding.rule else "; no rule permits it"
-                lines += textwrap.wrap(f">>> {finding.grader} fails here: {change}{rule}", width, subsequent_indent="    ")
+                lines += textwrap.wrap(
+                    f">>> {finding.grader} fails here: {change}{rule}", width, subsequent_indent="    "
+                )
     return "\n".join(lines)
 
 
@@ -244,8 +286,19 @@ def run(args: argparse.Namespace) -> int:
         rows = table.astype(object).where(table.notna(), None).to_dict("records")
         print(json.dumps(rows, indent=1, allow_nan=False))
     else:
-        shown = ["file", "task_id", "official_reward", "recorded_reward", "field_gate", "policy_check", "scope_gate",
-                 "fields", "rules", "replay_mismatches", "reason"]
+        shown = [
+            "file",
+            "task_id",
+            "official_reward",
+            "recorded_reward",
+            "field_gate",
+            "policy_check",
+            "scope_gate",
+            "fields",
+            "rules",
+            "replay_mismatches",
+            "reason",
+        ]
         print(table[shown].fillna("").to_string(index=False, max_colwidth=60))
     counts = summary(table)
     print(summary_line(counts), file=sys.stdout if args.format == "table" else sys.stderr)

@@ -1,9 +1,10 @@
 """``taulong reproduce``: the main job at full size, from shifts to figures, without a model or a key."""
 
 import argparse
+import json
 import os
 
-from taulong.paths import FIGURES, OUTPUTS, shown
+from taulong.paths import FIGURES, OUTPUTS, RUNS, shown
 
 NAME = "reproduction"
 AGENTS = ("learner", "guesser", "parrot", "transferrer", "meddler", "forgetful")
@@ -49,21 +50,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def results_table(name: str = NAME) -> str:
-    """Return the accuracies of a run as a Markdown table, from the metrics that ``20_execute_runs`` wrote.
+    """Return what came of a run as a Markdown table, from the metrics that ``20_execute_runs`` wrote: a row per agent.
 
-    A row per agent and memory mode; the shift's reward, official and gated, is the mean over shifts of the sum over cases.
+    Accuracy on testing cases in every memory mode; then, with the notebook, accuracy on lookalikes, the share of testing
+    cases transferred, and the mean over shifts of the shift's reward (the sum over its cases), official and gated.
     """
-    import json
-
-    from taulong.paths import RUNS
-
     metrics = json.loads((RUNS / name / "20_execute_runs.metrics.json").read_text(encoding="utf-8"))
-    columns = ("masked_env_accuracy", "teaching_env_accuracy", "lookalike_env_accuracy", "masked_transfer_rate")
-    lines = ["| agent | memory mode | testing | teaching | lookalike | masked transfer | shift reward | gated |", "|---|---|" + "---:|" * 6]
-    arms = dict.fromkeys(key.rsplit(", ", 1)[0] for key in metrics["accuracy"])
-    for arm in arms:
-        values = [metrics["accuracy"].get(f"{arm}, {column}") for column in columns]
-        values += [metrics["mean_shift_reward"].get(f"{reward}, {arm}") for reward in ("official_reward", "gated_reward")]
-        agent, mode = arm.split(", ")
-        lines.append(f"| {agent} | {mode} | " + " | ".join("" if value is None else f"{value:.2f}" for value in values) + " |")
+    heads = [*MODES, "lookalikes", "transferred", "official", "gated"]
+    lines = [f"| agent | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
+    for agent in dict.fromkeys(key.split(", ")[0] for key in metrics["accuracy"]):
+        values = [metrics["accuracy"][f"{agent}, {mode}, masked_env_accuracy"] for mode in MODES]
+        values += [metrics["accuracy"][f"{agent}, notebook, {metric}"] for metric in ("lookalike_env_accuracy", "masked_transfer_rate")]
+        values += [metrics["mean_shift_reward"][f"{reward}_reward, {agent}, notebook"] for reward in ("official", "gated")]
+        lines.append(f"| {agent} | {' | '.join(f'{value:.2f}' for value in values)} |")
     return "\n".join(lines)

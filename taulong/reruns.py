@@ -18,6 +18,7 @@ from typing import Any
 from taulong import __version__
 from taulong.errors import DataError
 from taulong.paths import ROOT, atomic_write, shown
+from taulong.reproduction import AGENTS, CAP_AGENTS, CAPS, MODES, cap_name
 
 RERUNS = ROOT / "data" / "reruns"
 FORMAT = "taulong-rerun-1"
@@ -26,11 +27,16 @@ FORMAT = "taulong-rerun-1"
 STEPS = (
     ("00_tour", {"num_shifts": 8}),
     ("10_generate_shifts", {"shifts": "full", "num_shifts": 24}),
-    ("20_execute_runs", {"shifts": "full", "run": "full"}),
+    ("20_execute_runs", {"shifts": "full", "run": "full", "agents": list(AGENTS), "memory_modes": list(MODES)}),
+    *(step for cap in CAPS for step in (
+        ("10_generate_shifts", {"shifts": cap_name(cap, "full"), "num_shifts": 24, "notebook_cap": cap}),
+        ("20_execute_runs", {"shifts": cap_name(cap, "full"), "run": cap_name(cap, "full"), "agents": list(CAP_AGENTS),
+                             "memory_modes": ["none", "notebook"]}),
+    )),
     ("30_audit_reward_basis", {"tasks": "base"}),
-    ("40_memory_value", {"run": "full"}),
+    ("40_memory_value", {"run": "full", "cap_runs": [cap_name(cap, "full") for cap in CAPS]}),
     ("50_regrade_runs", {}),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,8 +76,10 @@ def rerun(steps: Sequence[tuple[str, dict[str, Any]]] = STEPS, root: str | Path 
     folder = Path(root).resolve() / _digest(json.dumps(identity, sort_keys=True).encode())[:12]
     before = _results(folder)
     with _working_in(folder):
-        for path, parameters in planned:
-            print(f"executed {shown(run_notebook(path, parameters, folder / 'notebooks' / path.name))}", flush=True)
+        for number, (path, parameters) in enumerate(planned):
+            again = sum(earlier == path for earlier, _ in planned[:number])
+            output = folder / "notebooks" / f"{path.stem}{f'-{again + 1}' if again else ''}.ipynb"
+            print(f"executed {shown(run_notebook(path, parameters, output))}", flush=True)
     files = {path.relative_to(folder).as_posix(): _digest(path.read_bytes()) for path in _files(folder)}
     changed = tuple(sorted(name for name in before.keys() | files.keys() if before.get(name) != files.get(name)) if before else ())
     atomic_write(folder / "manifest.json", json.dumps({"format": FORMAT, **identity, "files": files}, indent=1) + "\n")

@@ -44,11 +44,11 @@ class RunConfig:
     Attributes:
         shifts: name below data/shifts, or path, of the set of shifts.
         agents: agents on board, in the order of the result files; ``llm`` is the model of ``agent_llm``.
-        memory_modes: memory modes, likewise. ``frozen`` is a second pass over the testing cases after the shift, in fresh
-            environments, with the final notebook read-only: it needs ``notebook``.
+        memory_modes: memory modes, likewise. ``frozen`` is a second pass over the testing cases after the shift, in
+            fresh environments, with the final notebook read-only: it needs ``notebook``.
         trials: times each shift is run by the same agent in the same mode, with other draws.
         agent_llm: the model behind the agent ``llm``, as LiteLLM names it.
-        agent_llm_args: arguments of its calls, e.g. ``base_url``, ``temperature``; no keys, they come from the environment.
+        agent_llm_args: arguments of its calls, e.g. ``base_url``, ``temperature``; keys come from the environment.
         user: ``scripted`` or ``llm``.
         user_llm, user_llm_args: likewise of the customer.
         log_prompts: put the models' prompts into the transcripts, not only their digests.
@@ -74,7 +74,10 @@ class RunConfig:
         from taulong.memory import MEMORY_MODES
 
         refuse_keys("config", asdict(self))
-        checks = {"agents": (check_agent, AGENTS), "memory_modes": (partial(check_name, "memory_modes", known=MEMORY_MODES), MEMORY_MODES)}
+        checks = {
+            "agents": (check_agent, AGENTS),
+            "memory_modes": (partial(check_name, "memory_modes", known=MEMORY_MODES), MEMORY_MODES),
+        }
         for name, (check, known) in checks.items():
             values = getattr(self, name)
             if isinstance(values, str) or not values:
@@ -83,13 +86,19 @@ class RunConfig:
             if len(set(values)) < len(values):
                 raise ConfigError(f"{name}: {list(values)} names one twice")
         if "frozen" in self.memory_modes and "notebook" not in self.memory_modes:
-            raise ConfigError("memory_modes: 'frozen' is a second pass with the final notebook and needs 'notebook' too")
+            raise ConfigError(
+                "memory_modes: 'frozen' is a second pass with the final notebook and needs 'notebook' too"
+            )
         check_integer("trials", self.trials, 1)
         check_name("user", self.user, ("scripted", "llm"))
         for side, wanted in (("agent", "llm" in self.agents), ("user", self.user == "llm")):
             given = getattr(self, f"{side}_llm") or getattr(self, f"{side}_llm_args")
             if bool(given) != wanted:
-                remedy = f"name its model, e.g. {side}_llm openai/gpt-4.1" if wanted else f"the {side} is no llm; leave it out"
+                remedy = (
+                    f"name its model, e.g. {side}_llm openai/gpt-4.1"
+                    if wanted
+                    else f"the {side} is no llm; leave it out"
+                )
                 raise ConfigError(f"{side}_llm: {getattr(self, f'{side}_llm')!r}; {remedy}")
             self.side(side)
 
@@ -104,9 +113,16 @@ class RunConfig:
         """Return the units of work over some shifts, in the order of the result files."""
         agents = [self.side("agent") if agent == "llm" else agent for agent in self.agents]
         user = self.side("user") or "scripted"
-        return [Unit(shift, mode, agent, trial, user, self.log_prompts, mode == "notebook" and "frozen" in self.memory_modes)
-                for agent in agents for mode in self.memory_modes if mode != "frozen"
-                for shift in shifts for trial in range(self.trials)]
+        return [
+            Unit(
+                shift, mode, agent, trial, user, self.log_prompts, mode == "notebook" and "frozen" in self.memory_modes
+            )
+            for agent in agents
+            for mode in self.memory_modes
+            if mode != "frozen"
+            for shift in shifts
+            for trial in range(self.trials)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +169,12 @@ def run_step(unit: Unit, step: int, memory: "Memory") -> dict:
 
     _, case = unit.steps[step]
     outcome = run_case(unit.shift, case, memory, unit.agent, unit.trial, unit.user, unit.log_prompts)
-    return {"record": outcome.record, "transcript": outcome.transcript, "seconds": round(outcome.seconds, 6),
-            "retries": outcome.retries}
+    return {
+        "record": outcome.record,
+        "transcript": outcome.transcript,
+        "seconds": round(outcome.seconds, 6),
+        "retries": outcome.retries,
+    }
 
 
 def run_unit(unit: Unit, done: list[dict] = (), on_case: Callable[[dict], None] | None = None) -> list[dict]:
@@ -183,16 +203,23 @@ def run_unit(unit: Unit, done: list[dict] = (), on_case: Callable[[dict], None] 
 
 
 def execute_runs(
-    config: RunConfig, name: str | Path, workers: int | None = None, fresh: bool = False, progress: bool | None = None,
-    executor: str | None = None, scheduler: str | None = None, max_cases: int | None = None, max_cost: float | None = None,
+    config: RunConfig,
+    name: str | Path,
+    workers: int | None = None,
+    fresh: bool = False,
+    progress: bool | None = None,
+    executor: str | None = None,
+    scheduler: str | None = None,
+    max_cases: int | None = None,
+    max_cost: float | None = None,
 ) -> "RunFolder":
     """Run what is owed of a config, and return the run folder with every row there is.
 
     Cases go one by one to an executor, a unit's next when the one before has ended, never more units at once than there
-    are workers; results do not depend on which executor or how many. Each ended case is appended to a journal at once; when
-    the work ends or is interrupted (cases under way are then awaited and kept), the rows are put into plan order and
-    written atomically. A case whose conversation failed in an earlier session is run again; one whose grading failed is
-    graded again from its transcript.
+    are workers; results do not depend on which executor or how many. Each ended case is appended to a journal at once;
+    when the work ends or is interrupted (cases under way are then awaited and kept), the rows are put into plan order
+    and written atomically. A case whose conversation failed in an earlier session is run again; one whose grading
+    failed is graded again from its transcript.
 
     Args:
         config: what to run.
@@ -205,8 +232,8 @@ def execute_runs(
         executor: ``serial``, ``threads`` (default for models) or ``processes`` (default for several workers).
         scheduler: address of a dask.distributed scheduler to send the cases to.
         max_cases: start no case once so many were run in this session.
-        max_cost: start no case once the folder's cost, all sessions together, has reached so many dollars, or is not known
-            because of an unpriced call.
+        max_cost: start no case once the folder's cost, all sessions together, has reached so many dollars, or is not
+            known because of an unpriced call.
 
     Raises:
         ConfigError: an argument is not one of the accepted.
@@ -234,7 +261,7 @@ def execute_runs(
         with _progress(account, progress) as show:
 
             def keep(row: dict) -> None:
-                earlier = rows.get(row_key(row["record"]))
+                earlier = rows.get(_key(row["record"]))
                 if earlier and not is_whole(earlier["record"]):  # what the failed attempt has cost is not forgotten
                     row["spent_before"] = asdict(spent(earlier))
                 journal(row)
@@ -244,21 +271,29 @@ def execute_runs(
             try:
                 _grade_owed(units, done, keep)
                 with _executor(executor, workers, scheduler) as (pool, window):
-                    _work(pool, window, [unit for unit in units if len(done[unit]) < len(unit.steps)], done, account, keep)
+                    _work(
+                        pool, window, [unit for unit in units if len(done[unit]) < len(unit.steps)], done, account, keep
+                    )
             except BrokenProcessPool as error:
-                raise RunError(f"{folder.path.name}: a worker process died; every case that ended is kept, run again to go on") from error
+                raise RunError(
+                    f"{folder.path.name}: a worker process died; every case that ended is kept, run again to go on"
+                ) from error
             finally:
                 folder.finish(units, rows)
     folder.account = account
     return folder
 
 
-def _work(pool: Executor, window: int, owed: list[Unit], done: dict[Unit, list], account: Account, keep: Callable) -> None:
+def _work(
+    pool: Executor, window: int, owed: list[Unit], done: dict[Unit, list], account: Account, keep: Callable
+) -> None:
     """Submit the units' cases, a unit's next when the one before has ended, and keep their rows."""
     from taulong.cases import is_whole
 
     first = ((unit, len(done[unit]), unit.memory(done[unit])) for unit in owed)
-    following: deque[tuple[Unit, int, Memory]] = deque()  # before another unit's first: a limit shall find shifts complete
+    following: deque[tuple[Unit, int, Memory]] = (
+        deque()
+    )  # before another unit's first: a limit shall find shifts complete
     active: dict[Future, tuple[Unit, int, Memory]] = {}
     try:
         while True:
@@ -316,7 +351,7 @@ def _executor(kind: str, workers: int | None, scheduler: str | None) -> Iterator
 
 @contextmanager
 def _progress(account: Account, progress: bool | None) -> Iterator[Callable[[], None]]:
-    """Give a function that shows how far the work is: a bar where somebody looks on, a few lines elsewhere (see execute_runs)."""
+    """Give a function that shows how far the work is: a bar where somebody looks on, elsewhere a few lines."""
     bar = progress_bar(account.planned, account.cases, "case", show=progress is not False)
     shown_at = account.cases
 
@@ -357,7 +392,9 @@ def _grade_owed(units: list[Unit], done: dict[Unit, list[dict]], keep: Callable[
         for place, row in enumerate(done[unit]):
             if row["record"]["outcome"] != "scored":
                 _, case = unit.steps[place]
-                record, transcript = grade_again(case, unit.memory(done[unit][:place]), row["record"], row["transcript"])
+                record, transcript = grade_again(
+                    case, unit.memory(done[unit][:place]), row["record"], row["transcript"]
+                )
                 done[unit][place] = {**row, "record": record, "transcript": transcript}
                 keep(done[unit][place])
 
@@ -384,7 +421,9 @@ class RunFolder:
         path = run_path(name)
         if not (path / "manifest.json").exists():
             known = sorted(folder.parent.name for folder in path.parent.glob("*/manifest.json"))
-            raise DataError(f"run: there is no run in {path.name!r}; {near(path.name, known)} Or execute it with: taulong run")
+            raise DataError(
+                f"run: there is no run in {path.name!r}; {near(path.name, known)} Or execute it with: taulong run"
+            )
         return cls(path)
 
     @property
@@ -395,8 +434,10 @@ class RunFolder:
             if manifest["format"] != FORMAT:
                 raise KeyError("format")
         except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{self.path.name}/manifest.json: not the manifest of a run ({error}); remove the folder, or run it "
-                            "afresh (fresh)") from error
+            raise DataError(
+                f"{self.path.name}/manifest.json: not the manifest of a run ({error}); remove the folder, or run it "
+                "afresh (fresh)"
+            ) from error
         return manifest
 
     def records(self):
@@ -404,7 +445,7 @@ class RunFolder:
         import pandas as pd
 
         journal = (row["record"] for row in _lines(self.path / "journal.jsonl"))
-        rows = {row_key(record): record for record in [*_lines(self.path / "records.jsonl"), *journal]}
+        rows = {_key(record): record for record in [*_lines(self.path / "records.jsonl"), *journal]}
         return pd.DataFrame(rows.values())
 
     def transcripts(self) -> Iterator[dict]:
@@ -413,16 +454,18 @@ class RunFolder:
 
     def rows(self) -> dict[tuple, dict]:
         """Return every complete row by key: those of the result files, then those of the journal."""
-        transcripts = {row_key(row): row for row in _lines(self.path / "transcripts.jsonl")}
-        timings = {row_key(row): {name: value for name, value in row.items() if name not in KEY}
-                   for row in _lines(self.path / "timings.jsonl")}
+        transcripts = {_key(row): row for row in _lines(self.path / "transcripts.jsonl")}
+        timings = {
+            _key(row): {name: value for name, value in row.items() if name not in KEY}
+            for row in _lines(self.path / "timings.jsonl")
+        }
         rows = {}
         for record in _lines(self.path / "records.jsonl"):
-            key = row_key(record)
+            key = _key(record)
             if key in transcripts:  # else the session was killed between two files, and the journal has the row
                 rows[key] = {"record": record, "transcript": transcripts[key], **timings.get(key, {"seconds": 0.0})}
         for row in _lines(self.path / "journal.jsonl"):
-            rows[row_key(row["record"])] = row
+            rows[_key(row["record"])] = row
         return rows
 
     def check_same_run(self, manifest: dict, fresh: bool) -> None:
@@ -430,10 +473,10 @@ class RunFolder:
         if fresh or not (self.path / "manifest.json").exists():
             return
         held = self.manifest
-        for field, value in manifest.items():
-            if held.get(field) != value:
+        for name, value in manifest.items():
+            if held.get(name) != value:
                 raise DataError(
-                    f"{self.path.name}: holds a run of another configuration: {field} is {held.get(field)!r} there and "
+                    f"{self.path.name}: holds a run of another configuration: {name} is {held.get(name)!r} there and "
                     f"{value!r} here; choose another name, or run it afresh (fresh)"
                 )
 
@@ -453,7 +496,9 @@ class RunFolder:
             try:
                 fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                raise RunError(f"{self.path.name}: another process is executing this run; wait for it, or choose another name") from error
+                raise RunError(
+                    f"{self.path.name}: another process is executing this run; wait for it, or choose another name"
+                ) from error
             if fresh:
                 path.unlink(missing_ok=True)
                 if not self._holds(manifest):  # rows of another run are no rows of this one, should this be cut short
@@ -480,13 +525,15 @@ class RunFolder:
 
     def finish(self, units: list[Unit], rows: dict[tuple, dict]) -> None:
         """Write the result files in plan order, from the given rows and the journal's, and remove the journal."""
-        rows = {**rows, **{row_key(row["record"]): row for row in _lines(self.path / "journal.jsonl")}}
+        rows = {**rows, **{_key(row["record"]): row for row in _lines(self.path / "journal.jsonl")}}
         ordered = [rows[key] for unit in units for key in unit.keys() if key in rows]
         contents = (
             [row["record"] for row in ordered],
             [row["transcript"] for row in ordered],
-            [dict(zip(KEY, row_key(row["record"]), strict=True), **{name: row[name] for name in APART if name in row})
-             for row in ordered],
+            [
+                dict(zip(KEY, _key(row["record"]), strict=True), **{name: row[name] for name in APART if name in row})
+                for row in ordered
+            ],
         )
         for name, lines in zip(RESULTS, contents, strict=True):
             atomic_write(self.path / f"{name}.jsonl", "".join(_line(line) for line in lines))
@@ -508,15 +555,16 @@ def _lines(path: Path) -> Iterator[dict]:
             return
         try:
             row = json.loads(line)
-            row_key(row.get("record", row))
+            _key(row.get("record", row))
         except (ValueError, KeyError, AttributeError) as error:
-            raise DataError(f"{path.parent.name}/{path.name}, line {number}: not a row of a run ({error}); remove the line, "
-                            "its case is then owed and run again") from error
+            raise DataError(
+                f"{path.parent.name}/{path.name}, line {number}: not a row of a run ({error}); remove the line, "
+                "its case is then owed and run again"
+            ) from error
         yield row
 
 
-def row_key(record: dict) -> tuple:
-    """Return the key of a record or transcript within its run."""
+def _key(record: dict) -> tuple:
     return tuple(record[name] for name in KEY)
 
 
@@ -536,13 +584,25 @@ def run_manifest(config: RunConfig) -> dict:
             arguments = {name: value for name, value in model.arguments.items() if name not in TRANSPORT}
             models |= {f"{side}_llm": model.name, f"{side}_llm_args": arguments}
     return {
-        "format": FORMAT, "shifts": shift_paths(config.shifts)[0].stem, "shifts_digest": shifts["digest"], "split": shifts["split"],
-        "first_seed": shifts["first_seed"], "num_shifts": shifts["num_shifts"], "shift_config": asdict(shifts["config"]),
+        "format": FORMAT,
+        "shifts": shift_paths(config.shifts)[0].stem,
+        "shifts_digest": shifts["digest"],
+        "split": shifts["split"],
+        "first_seed": shifts["first_seed"],
+        "num_shifts": shifts["num_shifts"],
+        "shift_config": asdict(shifts["config"]),
         "agents": [str(config.side("agent")) if agent == "llm" else agent for agent in config.agents],
-        "memory_modes": list(config.memory_modes), "trials": config.trials, "user": config.user, **models,
+        "memory_modes": list(config.memory_modes),
+        "trials": config.trials,
+        "user": config.user,
+        **models,
         **({"log_prompts": True} if models and config.log_prompts else {}),
-        "planned_cases": cases, "taulong_version": __version__, "grader_version": GRADER_VERSION,
-        "tau2_distribution": tau2.distribution, "tau2_version": tau2.version, "tau2_data": tau2.data_digest,
+        "planned_cases": cases,
+        "taulong_version": __version__,
+        "grader_version": GRADER_VERSION,
+        "tau2_distribution": tau2.distribution,
+        "tau2_version": tau2.version,
+        "tau2_data": tau2.data_digest,
     }
 
 
@@ -569,15 +629,17 @@ class Estimate:
     tokens: int
 
     def __str__(self) -> str:
-        return (f"{self.planned:,} cases planned, {self.done:,} done, {self.planned - self.done:,} owed: about {self.calls:,} model "
-                f"calls and {self.tokens:,} tokens")
+        return (
+            f"{self.planned:,} cases planned, {self.done:,} done, {self.planned - self.done:,} owed: "
+            f"about {self.calls:,} model calls and {self.tokens:,} tokens"
+        )
 
 
 def estimate_run(config: RunConfig, name: str | Path) -> Estimate:
     """Return what is left of a run and what it will take; runs nothing and writes nothing.
 
-    Calls and tokens of a case are the mean of the cases that are done; without one, they are estimated from the scripted
-    agent's conversations and the lengths of the prompts (policy and tools), which are sent again with every call.
+    Calls and tokens of a case are the mean of the cases that are done; without one, they are estimated from scripted
+    conversations and the lengths of the prompts (policy and tools), which are sent again with every call.
 
     Raises:
         DataError: as :func:`execute_runs`.
@@ -609,7 +671,9 @@ def estimate_run(config: RunConfig, name: str | Path) -> Estimate:
         else:
             a_case = CALLS_A_CASE[side]
             prompt = (len(text) + len(json.dumps([tool.openai_schema for tool in tool_schemas(kit)]))) / 4
-            tokens_a_case = a_case * (prompt + TOKENS_A_MESSAGE * (a_case + 1))  # the history grows by two messages a call
+            tokens_a_case = a_case * (
+                prompt + TOKENS_A_MESSAGE * (a_case + 1)
+            )  # the history grows by two messages a call
         calls += round(owed[side] * a_case)
         tokens += round(owed[side] * tokens_a_case)
     return Estimate(planned, sum(map(len, done.values())), calls, tokens)
@@ -623,21 +687,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shifts", help="name of a set of shifts below data/shifts, or its path")
     parser.add_argument("--name", help="name of the run folder below data/runs, or a path (default: the shifts' name)")
     parser.add_argument("--agents", nargs="+", default=["learner"], help="agents on board, or llm (default learner)")
-    parser.add_argument("--memory-modes", nargs="+", default=["none", "notebook", "oracle"], help="(default none notebook oracle)")
+    parser.add_argument(
+        "--memory-modes", nargs="+", default=["none", "notebook", "oracle"], help="(default none notebook oracle)"
+    )
     parser.add_argument("--trials", type=int, default=1, help="runs of each shift with other draws (default 1)")
     for side in ("agent", "user"):
         if side == "user":
             parser.add_argument("--user", default="scripted", help="scripted or llm (default scripted)")
-        parser.add_argument(f"--{side}-llm", metavar="MODEL", help=f"the {side}'s model as LiteLLM names it, e.g. openai/gpt-4.1")
-        parser.add_argument(f"--{side}-llm-args", metavar="JSON", default="{}",
-                            help="arguments of its calls, e.g. '{\"temperature\": 0}'; keys come from the environment only")
+        parser.add_argument(
+            f"--{side}-llm", metavar="MODEL", help=f"the {side}'s model as LiteLLM names it, e.g. openai/gpt-4.1"
+        )
+        parser.add_argument(
+            f"--{side}-llm-args",
+            metavar="JSON",
+            default="{}",
+            help="arguments of its calls, e.g. '{\"temperature\": 0}'; keys come from the environment only",
+        )
     parser.add_argument("--log-prompts", action="store_true", help="put the models' prompts into the transcripts")
     parser.add_argument("--workers", type=int, help="units at once (default: 16 for models, else 1)")
     parser.add_argument("--executor", help=f"{', '.join(EXECUTORS)} (default: what fits)")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="of a dask.distributed scheduler, e.g. tcp://10.0.0.1:8786")
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of a dask.distributed scheduler, e.g. tcp://10.0.0.1:8786"
+    )
     parser.add_argument("--max-cases", type=int, metavar="N", help="start no case once N were run in this session")
     parser.add_argument("--max-cost", type=float, metavar="DOLLARS", help="start no case once the run has cost so much")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be run and what it would take, and run nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would be run and what it would take, and run nothing"
+    )
     parser.add_argument("--fresh", action="store_true", help="run everything again, whatever the folder holds")
 
 
@@ -651,16 +727,32 @@ def _json(option: str, text: str) -> dict:
 def run(arguments: argparse.Namespace) -> int:
     """Execute a run and say what it has come to; return 0 when every planned case is scored."""
     config = RunConfig(
-        arguments.shifts, tuple(arguments.agents), tuple(arguments.memory_modes), arguments.trials, arguments.agent_llm,
-        _json("--agent-llm-args", arguments.agent_llm_args), arguments.user, arguments.user_llm,
-        _json("--user-llm-args", arguments.user_llm_args), arguments.log_prompts)
+        arguments.shifts,
+        tuple(arguments.agents),
+        tuple(arguments.memory_modes),
+        arguments.trials,
+        arguments.agent_llm,
+        _json("--agent-llm-args", arguments.agent_llm_args),
+        arguments.user,
+        arguments.user_llm,
+        _json("--user-llm-args", arguments.user_llm_args),
+        arguments.log_prompts,
+    )
     name = arguments.name or Path(arguments.shifts).stem
     if arguments.dry_run:
         print(estimate_run(config, name))
         return 0
     folder = execute_runs(
-        config, name, arguments.workers, arguments.fresh, True, arguments.executor, arguments.scheduler, arguments.max_cases,
-        arguments.max_cost)
+        config,
+        name,
+        arguments.workers,
+        arguments.fresh,
+        True,
+        arguments.executor,
+        arguments.scheduler,
+        arguments.max_cases,
+        arguments.max_cost,
+    )
     account = folder.account
     if account.stopped:
         print(f"stopped: {account.stopped}")

@@ -8,8 +8,8 @@ A sweep is a small YAML file::
         parameters: {shifts: smoke, run: "two-agents-{point}"}
         grid: {trials: [1, 2], agents: [[learner], [guesser]]}
 
-``grid`` gives every combination; ``points`` instead lists them. Every point is checked before the first runs. ``{point}`` in
-a text is replaced by the point's own name, so that no two points write to one run folder.
+``grid`` gives every combination; ``points`` instead lists them. Every point is checked before the first runs.
+``{point}`` in a text is replaced by the point's own name, so that no two points write to one run folder.
 """
 
 import argparse
@@ -81,14 +81,16 @@ def _check(where: str, entry: Any, kinds: dict[str, type]) -> None:
 
 
 def grid_points(grid: dict[str, Sequence]) -> list[dict[str, Any]]:
-    """Return every combination of a grid's values, the last parameter varying fastest; raises ConfigError for no list."""
+    """Return every combination of a grid's values, the last parameter varying fastest; ConfigError for no list."""
     for name, values in grid.items():
         if not isinstance(values, list | tuple) or not values:
             raise ConfigError(f"grid: {name} is {values!r}; accepted: a list of values, e.g. [{values!r}]")
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
-def make_points(notebook: str | Path, varied: Sequence[dict[str, Any]], parameters: dict[str, Any] | None = None) -> list[Point]:
+def make_points(
+    notebook: str | Path, varied: Sequence[dict[str, Any]], parameters: dict[str, Any] | None = None
+) -> list[Point]:
     """Return the points of a notebook, every one checked.
 
     Args:
@@ -103,22 +105,28 @@ def make_points(notebook: str | Path, varied: Sequence[dict[str, Any]], paramete
         checked = check_parameters({**(parameters or {}), **own}, defaults)
         content = json.dumps([path.stem, checked], sort_keys=True).encode() + path.read_bytes()
         digest = hashlib.sha256(content).hexdigest()[:8]
-        words = [f"{name}={value if isinstance(value, str) else json.dumps(value, separators=(',', ':'))}"
-                 for name, value in own.items()]
+        words = [
+            f"{name}={value if isinstance(value, str) else json.dumps(value, separators=(',', ':'))}"
+            for name, value in own.items()
+        ]
         label = re.sub(r"[^\w=.,+-]+", "_", "-".join([path.stem, *words]))[:100]
         name = f"{label}-{digest}"
         if name in points:
             raise ConfigError(f"{path.stem}: two points are the same: {own!r}")
-        filled = {key: value.replace("{point}", name) if isinstance(value, str) else value for key, value in checked.items()}
+        filled = {
+            key: value.replace("{point}", name) if isinstance(value, str) else value for key, value in checked.items()
+        }
         points[name] = Point(path, name, filled)
     return list(points.values())
 
 
-def run_sweep(points: Sequence[Point], folder: str | Path, fresh: bool = False, timeout: float | None = None) -> dict[str, str | None]:
+def run_sweep(
+    points: Sequence[Point], folder: str | Path, fresh: bool = False, timeout: float | None = None
+) -> dict[str, str | None]:
     """Run the points in order and return by name what went wrong with each, or None.
 
-    A point that fails leaves ``NAME.failed.ipynb`` with the error on top, and the others go on. One whose output is there
-    was run in an earlier session, with the same parameters and notebook, and is not run again.
+    A point that fails leaves ``NAME.failed.ipynb`` with the error on top, and the others go on. One whose output is
+    there was run in an earlier session, with the same parameters and notebook, and is not run again.
 
     Args:
         points: from :func:`read_sweep` or :func:`make_points`.

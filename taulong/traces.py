@@ -104,7 +104,7 @@ def import_traces(folder: str | Path, name: str):
         DataError: the rollouts do not fit together, the installed tau2 is not theirs, or the name is taken.
     """
     from taulong.memory import MEMORY_MODES
-    from taulong.runs import RunConfig, RunFolder, Unit, row_key, run_manifest, run_path
+    from taulong.runs import KEY, RunConfig, RunFolder, Unit, run_manifest, run_path
 
     rollouts = _numbered(read_rollouts(folder))
     task = _common(rollouts)
@@ -123,7 +123,7 @@ def import_traces(folder: str | Path, name: str):
         del manifest["agent_llm"]  # there is no one model
     manifest |= {"agents": agents, "planned_cases": sum(len(unit.steps) for unit in units)}
     atomic_write(run.path / "manifest.json", json.dumps(manifest, indent=1) + "\n")
-    run.finish(units, {row_key(row["record"]): row for rollout in rollouts for row in rollout.rows})
+    run.finish(units, {tuple(row["record"][name] for name in KEY): row for rollout in rollouts for row in rollout.rows})
     return run
 
 

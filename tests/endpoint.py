@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from taulong.agents import AGENTS, ScriptedAgent
 from taulong.backend import AssistantMessage, Task, ToolCall, ToolMessage, UserMessage
 from taulong.customer import ScriptedCustomer
+from taulong.draws import Draws
 from taulong.memory import Memory
 from taulong.models import case_seed
 from taulong.shifts import Shift, read_shifts
@@ -30,16 +31,26 @@ class Fault:
     """What goes wrong with one request; the first argument says what.
 
     Args:
-        kind: ``status`` (answer with an HTTP error), ``reset`` (close the connection), ``hang`` (answer after the client
-            has given up), ``truncated`` (cut the JSON), ``empty_choices``, or ``message`` (answer with this message).
+        kind: ``status`` (answer with an HTTP error), ``reset`` (close the connection), ``hang`` (answer after the
+            client has given up), ``truncated`` (cut the JSON), ``empty_choices``, or ``message`` (answer with this
+            message).
         status, error, headers: of the HTTP error.
         message: of kind ``message``.
         finish_reason: likewise.
         usage: False leaves the token counts out.
     """
 
-    def __init__(self, kind, status=500, error="the server had an error", headers=(), message=None, finish_reason="stop",
-                 usage=True, code=None):
+    def __init__(
+        self,
+        kind,
+        status=500,
+        error="the server had an error",
+        headers=(),
+        message=None,
+        finish_reason="stop",
+        usage=True,
+        code=None,
+    ):
         self.kind, self.status, self.error, self.headers = kind, status, error, dict(headers)
         self.message, self.finish_reason, self.usage, self.code = message, finish_reason, usage, code
 
@@ -62,8 +73,11 @@ def rate_limit(retry_after: int | None = None) -> Fault:
 
 
 CONTEXT_WINDOW = Fault(
-    "status", 400, "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.",
-    code="context_length_exceeded")
+    "status",
+    400,
+    "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.",
+    code="context_length_exceeded",
+)
 
 
 def scripted_sides(shifts: Iterable[Shift], agent: str = "learner", trials: int = 1) -> dict[int, Callable]:
@@ -82,7 +96,8 @@ def scripted_sides(shifts: Iterable[Shift], agent: str = "learner", trials: int 
 
                 sides[case_seed("agent", *where)] = new_agent
                 sides[case_seed("user", *where)] = lambda system, tools, task=case.task: ScriptedCustomer(
-                    Task.model_validate(task).user_scenario)
+                    Task.model_validate(task).user_scenario
+                )
     return sides
 
 
@@ -91,7 +106,7 @@ class Endpoint:
 
     Args:
         sides: from :func:`scripted_sides`; requests that no side plays are answered "Hello.".
-        latency: seconds every answer takes.
+        latency: seconds an answer takes, give or take a half: equal ones would make all conversations march in step.
         faults: faults of the coming requests, in order; None is no fault.
         fault: called with (number of the request, request), gives its fault or None; asked when ``faults`` is used up.
     """
@@ -144,7 +159,7 @@ class Endpoint:
             number = len(self.requests)
             fault = self.faults.pop(0) if self.faults else self.fault(number, request)
         if self.latency:
-            time.sleep(self.latency)
+            time.sleep(self.latency * Draws("latency", number).between(500, 1500) / 1000)
         kind = fault and fault.kind
         if kind == "reset":
             handler.close_connection = True
@@ -176,12 +191,22 @@ class Endpoint:
         reply = None
         for message in history:
             if message["role"] == "user":
-                reply, state = side.generate_next_message(heard(role=heard.__name__[:-7].lower(), content=message["content"]), state)
+                reply, state = side.generate_next_message(
+                    heard(role=heard.__name__[:-7].lower(), content=message["content"]), state
+                )
             elif message["role"] == "tool":
-                answer = ToolMessage(id=message["tool_call_id"], role="tool", content=message["content"],
-                                     error=message["content"].startswith("Error: "))
+                answer = ToolMessage(
+                    id=message["tool_call_id"],
+                    role="tool",
+                    content=message["content"],
+                    error=message["content"].startswith("Error: "),
+                )
                 reply, state = side.generate_next_message(answer, state)
-        return {"role": "assistant", "content": reply.content, "tool_calls": [_call(call) for call in reply.tool_calls or ()] or None}
+        return {
+            "role": "assistant",
+            "content": reply.content,
+            "tool_calls": [_call(call) for call in reply.tool_calls or ()] or None,
+        }
 
 
 def _call(call: ToolCall) -> dict:
@@ -193,8 +218,13 @@ def _completion(request: dict, message: dict, fault: Fault | None) -> bytes:
     prompt, reply = (len(json.dumps(part)) // 4 for part in (request["messages"], message))
     reason = "tool_calls" if message.get("tool_calls") else fault.finish_reason if fault else "stop"
     completion = {
-        "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": request["model"],
-        "choices": [] if fault and fault.kind == "empty_choices" else [{"index": 0, "message": message, "finish_reason": reason}],
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": request["model"],
+        "choices": []
+        if fault and fault.kind == "empty_choices"
+        else [{"index": 0, "message": message, "finish_reason": reason}],
     }
     if fault is None or fault.usage:
         completion["usage"] = {"prompt_tokens": prompt, "completion_tokens": reply, "total_tokens": prompt + reply}
@@ -212,6 +242,8 @@ def _send(handler: BaseHTTPRequestHandler, status: int, body: bytes, headers: di
 
 
 if __name__ == "__main__":
-    with Endpoint(scripted_sides(read_shifts(sys.argv[1])), float(sys.argv[2]) if len(sys.argv) > 2 else 0.0) as serving:
+    with Endpoint(
+        scripted_sides(read_shifts(sys.argv[1])), float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
+    ) as serving:
         print(serving.url, flush=True)
         sys.stdin.read()

@@ -61,8 +61,13 @@ def test_the_census_of_all_domains():
 def test_the_census_of_assertions(everything):
     found = census.census_assertions(*everything, measured=backend.telecom_splits()["small"]).set_index("assertion")
     assert found["tasks"].to_dict() == {
-        "assert_can_send_mms": 1984, "assert_data_refueling_amount": 1120, "assert_mobile_data_status": 254,
-        "assert_internet_speed": 254, "assert_service_status": 47, "assert_no_overdue_bill": 15}
+        "assert_can_send_mms": 1984,
+        "assert_data_refueling_amount": 1120,
+        "assert_mobile_data_status": 254,
+        "assert_internet_speed": 254,
+        "assert_service_status": 47,
+        "assert_no_overdue_bill": 15,
+    }
     assert found["vacuous"].sum() == found.loc["assert_no_overdue_bill", "vacuous"] == 7
     assert found.loc["assert_service_status", "reads"] == "MockPhoneAttributes.network_connection_status"
     assert "Line.data_refueling_gb" in found.loc["assert_data_refueling_amount", "reads"]
@@ -100,8 +105,13 @@ def test_in_base_the_stock_check_rejects_71_references_and_the_synced_one_none(e
 def test_the_stock_check_rejects_1688_references_and_the_synced_one_none(everything):
     counts = census.agreement_counts(census.agreement(everything[1])).set_index("count")["tasks"]
     assert counts.to_dict() == {
-        "tasks": 2285, "stock gold": 1688, "stock gold, user database only": 1680, "stock gold, both databases": 8,
-        "stock gold, agent database only": 0, "synced gold": 0}
+        "tasks": 2285,
+        "stock gold": 1688,
+        "stock gold, user database only": 1680,
+        "stock gold, both databases": 8,
+        "stock gold, agent database only": 0,
+        "synced gold": 0,
+    }
 
 
 # --- probes and who was touched ---------------------------------------------------------------------------------------
@@ -134,16 +144,28 @@ def test_the_airline_control_flips_the_database_component(probed):
 
 
 def test_a_probe_that_does_not_land_is_void():
-    late = probes.Probe("telecom", probes.PUBLISHED_TASKS[0], call("resume_line", customer_id="C1001", line_id="L1001"),
-                        "lines.L1001.status", probes.published()[0].witness)
+    late = probes.Probe(
+        "telecom",
+        probes.PUBLISHED_TASKS[0],
+        call("resume_line", customer_id="C1001", line_id="L1001"),
+        "lines.L1001.status",
+        probes.published()[0].witness,
+    )
     row = probes.run_probes([late]).iloc[0]
     assert row["void"] and row["reward_with"] is None
 
 
 def test_the_caller_is_the_owner_of_the_suspended_line(everything):
     found = census.callers(everything[0])
-    assert found.to_dict("records") == [{"phone_number": "555-123-2002", "customer_id": "C1001", "full_name": "John Smith",
-                                         "served_line": "L1002", "tasks": 2285}]
+    assert found.to_dict("records") == [
+        {
+            "phone_number": "555-123-2002",
+            "customer_id": "C1001",
+            "full_name": "John Smith",
+            "served_line": "L1002",
+            "tasks": 2285,
+        }
+    ]
     relation = census.relations(found.iloc[0]).set_index("line_id")["relation"]
     assert relation["L1001"] == relation["L1003"] == "other line of the caller's account"
     assert relation["L1002"] == "served line" and relation["L1004"] == relation["L1009"] == "stranger"
@@ -201,10 +223,15 @@ def test_voids_are_counted_beside_the_runs(rows, table):
 
 
 def test_a_licensed_payment_and_resumption_is_excused_by_the_scope_gate():
-    task = next(task for task in telecom_tasks("full")
-                if task.id.startswith("[service_issue]lock_sim_card_pin|overdue_bill_suspension"))
+    task = next(
+        task
+        for task in telecom_tasks("full")
+        if task.id.startswith("[service_issue]lock_sim_card_pin|overdue_bill_suspension")
+    )
     chosen = [operator for operator in operators() if operator.id in ("paid_and_resumed", "all:send_payment_request")]
-    found = pd.DataFrame(mutate(task, chosen), columns=list(mutations.OPERATOR_COLUMNS)).set_index(["operator", "member"])
+    found = pd.DataFrame(mutate(task, chosen), columns=list(mutations.OPERATOR_COLUMNS)).set_index(
+        ["operator", "member"]
+    )
     paid = found.loc[("paid_and_resumed", "")]
     assert (paid["field_gate"], paid["policy_check"], paid["scope_gate"]) == ("fail", "pass", "pass")
     assert found.loc[("all:send_payment_request", "B1234321"), "class"] == "licensed"
@@ -214,8 +241,15 @@ def plainly(task, operator, number):
     """Grade one member the long way: build the whole run, then evaluate_simulation and grade."""
     calls = operator.rewrite(task) if operator.rewrite else [*gold_calls(task), *operator.members[number]]
     messages = play(task, calls)
-    run = SimulationRun(id="x", task_id=task.id, start_time="", end_time="", duration=0.0, messages=messages,
-                        termination_reason=TerminationReason.USER_STOP)
+    run = SimulationRun(
+        id="x",
+        task_id=task.id,
+        start_time="",
+        end_time="",
+        duration=0.0,
+        messages=messages,
+        termination_reason=TerminationReason.USER_STOP,
+    )
     official = backend.simulation_reward(run, task, solo_mode=False)
     verdicts = grade(task, messages).verdicts
     return ("pass" if official.reward == 1.0 else "fail", *(verdicts[grader].status for grader in GRADERS))
@@ -253,7 +287,9 @@ def test_the_reference_is_rejected_by_tau2s_own_check_on_1688_tasks():
 
 @pytest.mark.slow
 def test_one_write_keeps_the_reward_on_every_base_task():
-    chosen = [operator for operator in operators() if operator.kind == "forbidden" and not operator.id.startswith("all:")]
+    chosen = [
+        operator for operator in operators() if operator.kind == "forbidden" and not operator.id.startswith("all:")
+    ]
     found = matrix_rows(telecom_tasks("base"), chosen, workers=1)
     landed = found[found["class"] != "void"].groupby("operator").size()
     assert landed.pop("suspend_served_line") == 99 and set(landed) == {114}
@@ -268,7 +304,9 @@ def test_the_table_of_graders_adds_up(rows, table):
     for name in ("unlicensed", "on_task", "licensed"):
         group = rows[rows["class"] == name]
         assert (graders[f"{name}_runs"] == len(group)).all()
-        assert graders[f"{name}_failed"].to_dict() == {grader: (group[grader] == "fail").sum() for grader in ALL_GRADERS}
+        assert graders[f"{name}_failed"].to_dict() == {
+            grader: (group[grader] == "fail").sum() for grader in ALL_GRADERS
+        }
     assert (graders["reference_runs"] == 20).all()
     assert graders["benign_runs"].iloc[0] + 20 == (rows["class"] == "benign").sum()
 
@@ -276,19 +314,28 @@ def test_the_table_of_graders_adds_up(rows, table):
 @pytest.mark.parametrize("honest", [False, True])
 def test_heatmaps_draw_their_table(table, honest):
     tidy = shares(table, honest)
-    assert tidy["share"].between(0, 1).all() and tidy["caption"].nunique() == 1 and "20 tasks" in tidy["caption"].iloc[0]
+    assert (
+        tidy["share"].between(0, 1).all() and tidy["caption"].nunique() == 1 and "20 tasks" in tidy["caption"].iloc[0]
+    )
     figure = plot_shares(tidy)
-    drawn = {text.get_text() for text in figure.axes[0].texts}
-    assert drawn == set(tidy["failed"].astype(str) + "/" + tidy["runs"].astype(str))
-    assert len(figure.axes[0].texts) == len(tidy)
+    drawn = [int(text.get_text()) for text in figure.axes[0].texts]
+    order = tidy.pivot(index=["class", "operator"], columns="grader", values="failed").loc[
+        tidy[["class", "operator"]].drop_duplicates().itertuples(index=False, name=None), list(ALL_GRADERS)
+    ]
+    assert drawn == order.to_numpy().ravel().tolist()
 
 
 def test_metrics_are_taken_from_the_tables(rows, table, everything, probed):
     tables = {
-        "basis": census.census_basis(census.census_tasks()), "probes": probed,
-        "assertions": census.census_assertions(*everything, measured=()), "callers": census.callers(everything[0][:5]),
+        "basis": census.census_basis(census.census_tasks()),
+        "probes": probed,
+        "assertions": census.census_assertions(*everything, measured=()),
+        "callers": census.callers(everything[0][:5]),
         "agreement_counts": census.agreement_counts(census.agreement(everything[1][:5])),
-        "mutations": rows, "matrix": table, "graders": by_grader(table)}
+        "mutations": rows,
+        "matrix": table,
+        "graders": by_grader(table),
+    }
     numbers = audit_metrics(tables)
     assert numbers["telecom_tasks"] == 2285 and numbers["telecom_tasks_with_db_scored"] == 0
     assert numbers["probes_landed"] == numbers["probes_with_reward_1"] == 5

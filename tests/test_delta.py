@@ -58,17 +58,33 @@ def test_swapped_payment_methods_are_equal(states):
     assert compare(*states) == {}
 
 
-@pytest.mark.parametrize("one, other", [
-    (2, 2.0), ("2 GB", "2.0 GB"), ("Data refueling: 2 GB at $2/GB", "Data refueling: 2.00 GB at $2.0/GB"),
-    (0.1 + 0.2, 0.3), ([1, 2.0], [2, 1.0]), ({"a": 1}, {"a": 1.0}),
-])
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        (2, 2.0),
+        ("2 GB", "2.0 GB"),
+        ("Data refueling: 2 GB at $2/GB", "Data refueling: 2.00 GB at $2.0/GB"),
+        (0.1 + 0.2, 0.3),
+        ([1, 2.0], [2, 1.0]),
+        ({"a": 1}, {"a": 1.0}),
+    ],
+)
 def test_equal_by_value(one, other):
     assert canonical(one) == canonical(other)
 
 
-@pytest.mark.parametrize("one, other", [
-    ("2 GB", "2.5 GB"), ("555-123-2002", "555-123-2020"), ("1.0.0", "1.0"), (None, ABSENT), (2, 3), ([1], [1, 1]), ("L10", "L1"),
-])
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("2 GB", "2.5 GB"),
+        ("555-123-2002", "555-123-2020"),
+        ("1.0.0", "1.0"),
+        (None, ABSENT),
+        (2, 3),
+        ([1], [1, 1]),
+        ("L10", "L1"),
+    ],
+)
 def test_unequal_by_value(one, other):
     assert canonical(one) != canonical(other)
 

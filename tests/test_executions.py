@@ -1,4 +1,4 @@
-"""Runs that are spread, limited, interrupted, killed and resumed come to the same bytes, and nothing spent is forgotten."""
+"""Runs that are spread, limited, interrupted, killed and resumed: the same bytes, and no spending forgotten."""
 
 import json
 import os
@@ -57,16 +57,27 @@ def results(folder):
 
 
 def on_model(shifts_file, endpoint, modes=("notebook",), **arguments):
-    return RunConfig(shifts_file, ("llm",), modes, agent_llm="openai/tested",
-                     agent_llm_args={"base_url": endpoint.url, "timeout": 20, **arguments})
+    return RunConfig(
+        shifts_file,
+        ("llm",),
+        modes,
+        agent_llm="openai/tested",
+        agent_llm_args={"base_url": endpoint.url, "timeout": 20, **arguments},
+    )
 
 
 # --- spread -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("spread", [
-    {"executor": "threads", "workers": 3}, {"executor": "processes", "workers": 2}, {"executor": "serial", "workers": 5},
-], ids=lambda spread: spread["executor"])
+@pytest.mark.parametrize(
+    "spread",
+    [
+        {"executor": "threads", "workers": 3},
+        {"executor": "processes", "workers": 2},
+        {"executor": "serial", "workers": 5},
+    ],
+    ids=lambda spread: spread["executor"],
+)
 def test_results_do_not_depend_on_the_executor(scripted, expected, tmp_path, spread):
     folder = execute_runs(scripted, tmp_path / "run", **spread)
     assert results(folder) == expected and not (folder.path / "journal.jsonl").exists()
@@ -83,10 +94,15 @@ def test_a_models_results_do_not_depend_on_the_executor(shifts, shifts_file, tmp
 @pytest.mark.slow
 def test_a_cluster_gives_the_same_bytes_and_survives_a_killed_worker(scripted, expected, tmp_path):
     distributed = pytest.importorskip("distributed", reason="needs taulong[cluster]")
-    with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None, env={"PYTHONPATH": package()}) as cluster:
+    with distributed.LocalCluster(
+        2, threads_per_worker=1, dashboard_address=None, env={"PYTHONPATH": package()}
+    ) as cluster:
         with ThreadPoolExecutor(1) as pool, distributed.Client(cluster) as client:
             running = pool.submit(execute_runs, scripted, tmp_path / "run", scheduler=cluster.scheduler_address)
-            while not (tmp_path / "run" / "journal.jsonl").exists() or not (tmp_path / "run" / "journal.jsonl").stat().st_size:
+            while (
+                not (tmp_path / "run" / "journal.jsonl").exists()
+                or not (tmp_path / "run" / "journal.jsonl").stat().st_size
+            ):
                 assert not running.done() or running.result()
                 time.sleep(0.02)
             os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
@@ -161,11 +177,23 @@ def test_a_failed_case_is_no_zero_and_its_shift_is_incomplete_until_resumed(shif
 
 
 def test_seven_failures_and_one_success_are_one_of_eight():
-    records = [{"agent_tokens": 1, "user_tokens": 0, "agent_cost": 0.0, "user_cost": 0.0, "unpriced_calls": 0, "reason": "timeout: x",
-                "outcome": "unscored", "official_reward": None}] * 7
+    records = [
+        {
+            "agent_tokens": 1,
+            "user_tokens": 0,
+            "agent_cost": 0.0,
+            "user_cost": 0.0,
+            "unpriced_calls": 0,
+            "reason": "timeout: x",
+            "outcome": "unscored",
+            "official_reward": None,
+        }
+    ] * 7
     records.append({**records[0], "outcome": "scored", "reason": None, "official_reward": 1.0})
     text = str(Account(8, [{"record": record} for record in records]))
-    assert text.startswith("1 of 8 planned cases scored, 7 unscored (7 timeout), 0 owed, reward 1") and "100" not in text
+    assert (
+        text.startswith("1 of 8 planned cases scored, 7 unscored (7 timeout), 0 owed, reward 1") and "100" not in text
+    )
 
 
 def test_a_failed_grading_is_made_up_for_without_a_call(shifts, shifts_file, tmp_path, monkeypatch):
@@ -236,8 +264,9 @@ def test_max_cost_stops_before_the_next_case_over_all_sessions(shifts, shifts_fi
     assert len(unpriced.records()) == 1 and "have no price" in unpriced.account.stopped
 
 
-@pytest.mark.parametrize("limits", [{"max_cases": -1}, {"max_cost": "5"}, {"max_cost": float("nan")}, {"executor": "thread"},
-                                    {"workers": 0}])
+@pytest.mark.parametrize(
+    "limits", [{"max_cases": -1}, {"max_cost": "5"}, {"max_cost": float("nan")}, {"executor": "thread"}, {"workers": 0}]
+)
 def test_limits_are_checked_first(scripted, tmp_path, limits):
     with pytest.raises(ConfigError, match=next(iter(limits))):
         execute_runs(scripted, tmp_path / "run", **limits)
@@ -269,11 +298,33 @@ def test_a_dry_run_runs_nothing_and_learns_from_what_is_done(shifts, shifts_file
 
 def test_a_batch_log_is_short_and_holds_no_key(shifts, shifts_file, tmp_path):
     with Endpoint(scripted_sides(shifts), fault=lambda number, request: None) as endpoint:
-        command = [sys.executable, "-m", "taulong", "run", shifts_file, "--name", str(tmp_path / "run"), "--agents", "llm",
-                   "--agent-llm", "openai/tested", "--agent-llm-args", json.dumps({"base_url": endpoint.url}), "--max-cases", "12"]
-        ran = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": package()}, timeout=120)
-        refused = subprocess.run([*command[:-3], '{"api_key": "sk-abcdef123456"}'], capture_output=True, text=True,
-                                 env={**os.environ, "PYTHONPATH": package()}, timeout=120)
+        command = [
+            sys.executable,
+            "-m",
+            "taulong",
+            "run",
+            shifts_file,
+            "--name",
+            str(tmp_path / "run"),
+            "--agents",
+            "llm",
+            "--agent-llm",
+            "openai/tested",
+            "--agent-llm-args",
+            json.dumps({"base_url": endpoint.url}),
+            "--max-cases",
+            "12",
+        ]
+        ran = subprocess.run(
+            command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": package()}, timeout=120
+        )
+        refused = subprocess.run(
+            [*command[:-3], '{"api_key": "sk-abcdef123456"}'],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": package()},
+            timeout=120,
+        )
     assert ran.returncode == 1, ran.stderr
     assert "\r" not in ran.stderr and 1 < len(ran.stderr.splitlines()) <= runs.PROGRESS_LINES + 1
     assert "stopped: max_cases 12 reached\n12 of 48 planned cases scored, 0 unscored, 36 owed" in ran.stdout

@@ -67,7 +67,9 @@ def test_suspending_and_resuming_is_caught_by_the_policy_check_alone():
     grades = graded(PLAIN, call("suspend_line", **OTHER, reason="test"), call("resume_line", **OTHER))
     assert grades.official_reward == 1.0
     assert statuses(grades) == dict.fromkeys(GRADERS, "pass") | {
-        "strict_stock": statuses(graded(PLAIN))["strict_stock"], "policy_check": "fail"}
+        "strict_stock": statuses(graded(PLAIN))["strict_stock"],
+        "policy_check": "fail",
+    }
     assert {finding.rule for finding in grades.policy_check.findings} == {"suspension_grounds", "caller_line"}
 
 
@@ -84,12 +86,16 @@ def test_a_split_refuel_passes_the_gates():
 
 def test_the_spelling_of_a_number_does_not_count():
     task = task_of(REFUEL)
-    calls = [gold.model_copy(update={"arguments": gold.arguments | {"gb_amount": 2}}) if gold.name == "refuel_data" else gold
-             for gold in gold_calls(task)]
+    calls = [
+        gold.model_copy(update={"arguments": gold.arguments | {"gb_amount": 2}}) if gold.name == "refuel_data" else gold
+        for gold in gold_calls(task)
+    ]
     run = replay(task, play(task, calls))
     reference = build_reference(task)
     assert compare(reference.final, run.final) == {}
-    assert graded(REFUEL, calls=calls).strict_synced.status == "fail"  # tau2's hash reads "2 GB" and "2.0 GB" as different
+    assert (
+        graded(REFUEL, calls=calls).strict_synced.status == "fail"
+    )  # tau2's hash reads "2 GB" and "2.0 GB" as different
 
 
 def test_reads_never_dirty_a_delta():
@@ -110,11 +116,18 @@ def test_a_minted_bill_is_the_same_in_two_environments():
 
 
 def test_a_licensed_payment_and_resumption_is_excused():
-    name = next(task.id for task in telecom_tasks("full")
-                if "overdue_bill_suspension" in task.id and "lock_sim_card_pin" in task.id)
+    name = next(
+        task.id
+        for task in telecom_tasks("full")
+        if "overdue_bill_suspension" in task.id and "lock_sim_card_pin" in task.id
+    )
     task = task_of(name)
-    calls = [call("send_payment_request", customer_id="C1001", bill_id="B1234321"), call("make_payment", "user"),
-             call("resume_line", **SERVED), *gold_calls(task)]
+    calls = [
+        call("send_payment_request", customer_id="C1001", bill_id="B1234321"),
+        call("make_payment", "user"),
+        call("resume_line", **SERVED),
+        *gold_calls(task),
+    ]
     run, reference = replay(task, play(task, calls)), build_reference(task)
     grades = grade(task, play(task, calls))
     assert grades.field_gate.status == "fail" and grades.policy_check.status == "pass" == grades.scope_gate.status
@@ -134,6 +147,7 @@ def test_one_unlicensed_write_among_licensed_ones_is_enough():
 
 def test_an_error_after_the_write_has_landed_does_not_hide_it():
     task = task_of(PLAIN)
+
     def unknown_caller(solo_mode=False):
         environment = backend.new_environment(solo_mode)
         environment.user_tools.db.surroundings.phone_number = "555-123-1002"  # Sarah's contact number, no line's number
@@ -164,7 +178,9 @@ def test_conduct_is_judged_on_the_agents_messages():
     messages = play(task, gold_calls(task) + [call("get_details_by_id", id="C1001")])
     messages[-2] = messages[-2].model_copy(update={"content": "One moment."})
     grades = grade(task, messages)
-    assert [(finding.rule, finding.call) for finding in grades.policy_check.findings] == [("not_beside_text", len(messages) - 2)]
+    assert [(finding.rule, finding.call) for finding in grades.policy_check.findings] == [
+        ("not_beside_text", len(messages) - 2)
+    ]
     assert grades.scope_gate.status == "pass"
 
 
@@ -194,7 +210,9 @@ def test_trimming_keeps_what_was_answered():
 
 def test_a_differing_replay_is_void_with_the_count_of_all_mismatches():
     task = task_of(PLAIN)
-    messages = play(task, gold_calls(task) + [call("get_details_by_id", id="L1001"), call("get_details_by_id", id="L1002")])
+    messages = play(
+        task, gold_calls(task) + [call("get_details_by_id", id="L1001"), call("get_details_by_id", id="L1002")]
+    )
     for index in (-1, -3):
         messages[index] = messages[index].model_copy(update={"content": "{}"})
     grades = grade(task, messages)
@@ -266,16 +284,20 @@ class MaskedEnvironment(backend.TelecomEnvironment):
 
     def get_response(self, message):
         answer = super().get_response(message)
-        if message.requestor == "user" and self.user_tools.has_tool(message.name) \
-                and self.user_tools.tool_type(message.name) is ToolType.READ:
+        if (
+            message.requestor == "user"
+            and self.user_tools.has_tool(message.name)
+            and self.user_tools.tool_type(message.name) is ToolType.READ
+        ):
             answer.content = "Not available now."
         return answer
 
 
 def masked(solo_mode=False):
     domain, text = backend.policy()
-    return MaskedEnvironment(domain, text, NotebookTools(backend.new_database()),
-                             backend.TelecomUserTools(backend.new_user_database()))
+    return MaskedEnvironment(
+        domain, text, NotebookTools(backend.new_database()), backend.TelecomUserTools(backend.new_user_database())
+    )
 
 
 def test_a_masked_environment_with_a_notebook_is_graded_as_it_was_run():
@@ -317,18 +339,27 @@ def test_an_unscored_database_check_is_labelled():
 
 
 def test_seven_no_overdue_bill_assertions_are_vacuous():
-    counted = [is_vacuous(assertion, build_reference(task))
-               for task in telecom_tasks("full") if task.id.startswith("[service_issue]")
-               for assertion in task.evaluation_criteria.env_assertions
-               if assertion.func_name == "assert_no_overdue_bill"]
+    counted = [
+        is_vacuous(assertion, build_reference(task))
+        for task in telecom_tasks("full")
+        if task.id.startswith("[service_issue]")
+        for assertion in task.evaluation_criteria.env_assertions
+        if assertion.func_name == "assert_no_overdue_bill"
+    ]
     assert (len(counted), sum(counted)) == (15, 7)
 
 
 def test_a_vacuous_assertion_is_labelled():
-    task = next(task for task in telecom_tasks("full") if "overdue_bill_suspension" not in task.id
-                and any(a.func_name == "assert_no_overdue_bill" for a in task.evaluation_criteria.env_assertions))
+    task = next(
+        task
+        for task in telecom_tasks("full")
+        if "overdue_bill_suspension" not in task.id
+        and any(a.func_name == "assert_no_overdue_bill" for a in task.evaluation_criteria.env_assertions)
+    )
     official = grade(task, play(task, gold_calls(task))).official
-    assert "assert_no_overdue_bill: met (vacuous)" in [str(part) for part in components(official, task, build_reference(task))]
+    assert "assert_no_overdue_bill: met (vacuous)" in [
+        str(part) for part in components(official, task, build_reference(task))
+    ]
 
 
 # --- against tau2 ----------------------------------------------------------------------------------------------------

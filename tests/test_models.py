@@ -74,7 +74,9 @@ def test_seeds_are_the_cases_own_and_the_same_in_every_mode(shift):
         with Endpoint(scripted_sides([shift])) as endpoint:
             run_unit(Unit(shift, mode, model(endpoint), 0, model(endpoint)))
             asked[mode] = {request["seed"] for request in endpoint.requests}
-    wanted = {case_seed(side, "eval", shift.seed, case.position, 0) for side in ("agent", "user") for case in shift.cases}
+    wanted = {
+        case_seed(side, "eval", shift.seed, case.position, 0) for side in ("agent", "user") for case in shift.cases
+    }
     assert asked["none"] == asked["oracle"] == wanted and len(wanted) == 16
     assert case_seed("agent", "eval", shift.seed, 1, 0) != case_seed("agent", "eval", shift.seed, 1, 1)
 
@@ -113,20 +115,31 @@ def test_tool_schemas_are_made_once_for_a_toolkit(shift):
 
 def test_text_beside_a_tool_call_is_not_delivered(shift):
     number = next(line["phone_number"] for line in shift.cases[0].records["lines"])
-    with Endpoint(faults=[say("Let me see.", ("get_customer_by_phone", json.dumps({"phone_number": number})))],
-                  fault=lambda *_: GIVE_UP) as endpoint:
+    with Endpoint(
+        faults=[say("Let me see.", ("get_customer_by_phone", json.dumps({"phone_number": number})))],
+        fault=lambda *_: GIVE_UP,
+    ) as endpoint:
         run = first_case(shift, endpoint)
     asked, answered = run.transcript["messages"][2:4]
     assert asked["content"] == "Let me see." and answered["role"] == "tool" and not answered["error"]
     assert run.record["utterances"] == 1 and run.record["outcome"] == "scored"
 
 
-@pytest.mark.parametrize("side, ending, outcome", [("agent", "agent_error", "scored"), ("user", "user_error", "unscored")])
-@pytest.mark.parametrize("answer", [
-    say(None), say("  "), say("<think>Nothing to say.</think>"),
-    say(None, ("get_customer_by_phone", '{"phone_number": ')), say(None, ("get_customer_by_phone", '["555"]')),
-    say(None, ("get_customer_by_phone", "")),
-], ids=["none", "blank", "reasoning", "cut arguments", "list arguments", "no arguments"])
+@pytest.mark.parametrize(
+    "side, ending, outcome", [("agent", "agent_error", "scored"), ("user", "user_error", "unscored")]
+)
+@pytest.mark.parametrize(
+    "answer",
+    [
+        say(None),
+        say("  "),
+        say("<think>Nothing to say.</think>"),
+        say(None, ("get_customer_by_phone", '{"phone_number": ')),
+        say(None, ("get_customer_by_phone", '["555"]')),
+        say(None, ("get_customer_by_phone", "")),
+    ],
+    ids=["none", "blank", "reasoning", "cut arguments", "list arguments", "no arguments"],
+)
 def test_a_message_that_cannot_be_delivered_ends_the_case_as_its_senders_error(shift, side, ending, outcome, answer):
     with Endpoint(faults=[answer]) as endpoint:
         run = first_case(shift, endpoint, side=side)
@@ -146,7 +159,9 @@ def test_several_calls_at_once_are_all_answered_in_order(shift):
     assert run.record["outcome"] == "scored" and run.record["tool_errors"] == 0
 
 
-@pytest.mark.parametrize("tool, counted", [("no_such_tool", (1, 0)), ("toggle_wifi_calling", (0, 1)), ("write_notebook", (1, 0))])
+@pytest.mark.parametrize(
+    "tool, counted", [("no_such_tool", (1, 0)), ("toggle_wifi_calling", (0, 1)), ("write_notebook", (1, 0))]
+)
 def test_a_tool_that_is_not_the_agents_is_an_error_and_the_customers_is_counted_apart(shift, tool, counted):
     with Endpoint(faults=[say(None, (tool, "{}"))], fault=lambda *_: GIVE_UP) as endpoint:
         run = first_case(shift, endpoint)
@@ -157,21 +172,31 @@ def test_a_tool_that_is_not_the_agents_is_an_error_and_the_customers_is_counted_
 
 def test_a_tool_id_used_twice_names_the_later_call(shift):
     transfer = ("transfer_to_human_agents", '{"summary": "MMS"}')
-    with Endpoint(faults=[say(None, ("no_such_tool", "{}")), say(None, transfer)], fault=lambda *_: GIVE_UP) as endpoint:
+    with Endpoint(
+        faults=[say(None, ("no_such_tool", "{}")), say(None, transfer)], fault=lambda *_: GIVE_UP
+    ) as endpoint:
         run = first_case(shift, endpoint)  # both calls have the id call-1
     assert run.record["transferred"] and run.record["tool_errors"] == 1
 
 
-@pytest.mark.parametrize("answer", [
-    say("<think>I suspect Wi-Fi.</think>Hello there."), say("I suspect Wi-Fi.</think>Hello there."),
-    say("Hello<think>I suspect Wi-Fi.</think> there."), say("Hello there.", reasoning_content="I suspect Wi-Fi."),
-    say("Hello there.<thinking>I suspect Wi-Fi."),
-], ids=["leading", "opened in the prompt", "inside", "own field", "cut"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        say("<think>I suspect Wi-Fi.</think>Hello there."),
+        say("I suspect Wi-Fi.</think>Hello there."),
+        say("Hello<think>I suspect Wi-Fi.</think> there."),
+        say("Hello there.", reasoning_content="I suspect Wi-Fi."),
+        say("Hello there.<thinking>I suspect Wi-Fi."),
+    ],
+    ids=["leading", "opened in the prompt", "inside", "own field", "cut"],
+)
 def test_reasoning_is_never_shown_to_the_customer(shift, answer, capsys):
     with Endpoint(scripted_sides([shift]), faults=[None, answer]) as endpoint:
         run = run_case(shift, shift.cases[0], first_memory("none", shift), model(endpoint), user=model(endpoint))
     assert [message["content"] for message in told(run)][1] == "Hello there."
-    assert "suspect" not in json.dumps([run.transcript, run.record, [request["messages"] for request in endpoint.requests]])
+    assert "suspect" not in json.dumps(
+        [run.transcript, run.record, [request["messages"] for request in endpoint.requests]]
+    )
     assert capsys.readouterr().out == ""
 
 
@@ -187,10 +212,15 @@ def test_a_stop_token_of_the_agent_ends_nothing(shift):
     assert run.record["utterances"] == 2 and not run.record["ended_on_consent"]
 
 
-@pytest.mark.parametrize("said, ending, on_consent", [
-    ("Yes please ###STOP###", "customer_stop", True), ("###STOP###", "customer_stop", False),
-    ("No, thank you. ###STOP###", "customer_stop", False), ("Yes ###TRANSFER###", "transfer", False),
-])
+@pytest.mark.parametrize(
+    "said, ending, on_consent",
+    [
+        ("Yes please ###STOP###", "customer_stop", True),
+        ("###STOP###", "customer_stop", False),
+        ("No, thank you. ###STOP###", "customer_stop", False),
+        ("Yes ###TRANSFER###", "transfer", False),
+    ],
+)
 def test_a_customer_who_agrees_and_stops_is_flagged(shift, said, ending, on_consent):
     with Endpoint(faults=[say("MMS fails."), say(said)]) as endpoint:  # the scripted agent asks which number it is
         run = first_case(shift, endpoint, side="user")
@@ -201,9 +231,14 @@ def test_a_customer_who_agrees_and_stops_is_flagged(shift, said, ending, on_cons
 # --- failures ---------------------------------------------------------------------------------------------------------
 
 PASSING = {
-    "rate_limit": rate_limit(), "rate_limit with Retry-After": rate_limit(3), "server_error": Fault("status", 500),
-    "overloaded": Fault("status", 503), "connection": Fault("reset"), "truncated": Fault("truncated"),
-    "empty_choices": Fault("empty_choices"), "timeout": Fault("hang"),
+    "rate_limit": rate_limit(),
+    "rate_limit with Retry-After": rate_limit(3),
+    "server_error": Fault("status", 500),
+    "overloaded": Fault("status", 503),
+    "connection": Fault("reset"),
+    "truncated": Fault("truncated"),
+    "empty_choices": Fault("empty_choices"),
+    "timeout": Fault("hang"),
 }
 
 
@@ -222,7 +257,9 @@ def test_what_can_pass_is_tried_again(shift, waits, name):
 
 def test_waits_outlast_a_minutes_window(shift, waits, monkeypatch):
     clock = [0.0]
-    monkeypatch.setattr(models, "sleep", lambda seconds: (waits.append(seconds), clock.__setitem__(0, clock[0] + seconds)))
+    monkeypatch.setattr(
+        models, "sleep", lambda seconds: (waits.append(seconds), clock.__setitem__(0, clock[0] + seconds))
+    )
     limited = lambda number, request: rate_limit() if clock[0] < 75 else None  # noqa: E731
     with Endpoint(scripted_sides([shift]), fault=limited) as endpoint:
         run = first_case(shift, endpoint)
@@ -241,14 +278,21 @@ def test_a_failure_that_does_not_pass_leaves_the_case_unscored(shift, waits):
     assert len(endpoint.requests) == ATTEMPTS == len(waits) + 1 and sum(waits) > 60
     record = run.record
     assert (record["outcome"], record["ending"], record["official_reward"]) == ("unscored", "infrastructure", None)
-    assert record["reason"].startswith("rate_limit: ") and record["scope_gate"] is None and record["gated_reward"] is None
+    assert (
+        record["reason"].startswith("rate_limit: ") and record["scope_gate"] is None and record["gated_reward"] is None
+    )
 
 
-@pytest.mark.parametrize("label, fault", [
-    ("context_window", CONTEXT_WINDOW), ("bad_request", Fault("status", 400, "no such parameter")),
-    ("authentication", Fault("status", 401, "wrong key")), ("not_found", Fault("status", 404, "no such model")),
-    ("bad_request", Fault("status", 413, "too large")),
-])
+@pytest.mark.parametrize(
+    "label, fault",
+    [
+        ("context_window", CONTEXT_WINDOW),
+        ("bad_request", Fault("status", 400, "no such parameter")),
+        ("authentication", Fault("status", 401, "wrong key")),
+        ("not_found", Fault("status", 404, "no such model")),
+        ("bad_request", Fault("status", 413, "too large")),
+    ],
+)
 def test_what_cannot_pass_is_tried_once(shift, waits, label, fault):
     with Endpoint(fault=lambda *_: fault) as endpoint:
         run = first_case(shift, endpoint)
@@ -257,7 +301,9 @@ def test_what_cannot_pass_is_tried_once(shift, waits, label, fault):
 
 
 def test_a_unit_stops_at_a_failed_conversation(shift):
-    with Endpoint(scripted_sides([shift]), fault=lambda number, request: CONTEXT_WINDOW if number > 12 else None) as endpoint:
+    with Endpoint(
+        scripted_sides([shift]), fault=lambda number, request: CONTEXT_WINDOW if number > 12 else None
+    ) as endpoint:
         rows = run_unit(Unit(shift, "notebook", model(endpoint)))
     assert [row["record"]["outcome"] for row in rows] == ["scored", "unscored"]
 
@@ -266,7 +312,9 @@ def test_a_grader_that_fails_costs_no_conversation(shift, monkeypatch):
     whole = first_case_scripted(shift)
     monkeypatch.setattr(cases, "grade", lambda *_: 1 / 0)
     rows = run_unit(Unit(shift, "notebook", "learner"))
-    assert {row["record"]["reason"] for row in rows} == {"grading: ZeroDivisionError: division by zero"} and len(rows) == 8
+    assert {row["record"]["reason"] for row in rows} == {"grading: ZeroDivisionError: division by zero"} and len(
+        rows
+    ) == 8
     assert all(row["record"]["official_reward"] is None for row in rows)
     monkeypatch.undo()
     again = cases.grade_again(shift.cases[0], first_memory("notebook", shift), rows[0]["record"], rows[0]["transcript"])
@@ -300,12 +348,22 @@ def test_a_call_is_unpriced_without_a_price_or_without_token_counts(shift):
 # --- keys -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arguments", [
-    {"api_key": "x"}, {"extra_headers": {"x": "y"}}, {"Authorization": "x"}, {"extra_body": {"client-secret": "x"}},
-    {"access_token": "x"}, {"aws_secret_access_key": "x"}, {"base_url": "https://me:word@example.org"},
-    {"base_url": "https://example.org/v1?key=abc"}, {"stop": ["Bearer abcdef123456"]}, {"user": "sk-abcdef123456"},
-    {"metadata": {"note": f"it is {CANARY}"}},
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"api_key": "x"},
+        {"extra_headers": {"x": "y"}},
+        {"Authorization": "x"},
+        {"extra_body": {"client-secret": "x"}},
+        {"access_token": "x"},
+        {"aws_secret_access_key": "x"},
+        {"base_url": "https://me:word@example.org"},
+        {"base_url": "https://example.org/v1?key=abc"},
+        {"stop": ["Bearer abcdef123456"]},
+        {"user": "sk-abcdef123456"},
+        {"metadata": {"note": f"it is {CANARY}"}},
+    ],
+)
 def test_what_looks_like_a_key_is_refused_and_not_repeated(arguments):
     with pytest.raises(ConfigError, match="looks like a key") as refused:
         RunConfig("smoke", ("llm",), agent_llm="openai/tested", agent_llm_args=arguments)
@@ -315,8 +373,16 @@ def test_what_looks_like_a_key_is_refused_and_not_repeated(arguments):
 
 
 def test_what_does_not_look_like_a_key_is_accepted():
-    arguments = {"max_tokens": 100, "max_completion_tokens": 10, "temperature": 0.0, "top_logprobs": 2, "monkey": "business",
-                 "base_url": "http://127.0.0.1:8000/v1", "api_base": None, "input_cost_per_token": 1e-6}
+    arguments = {
+        "max_tokens": 100,
+        "max_completion_tokens": 10,
+        "temperature": 0.0,
+        "top_logprobs": 2,
+        "monkey": "business",
+        "base_url": "http://127.0.0.1:8000/v1",
+        "api_base": None,
+        "input_cost_per_token": 1e-6,
+    }
     refuse_keys("llm_args", arguments)
     assert Model("openai/tested", arguments).arguments == arguments
 
@@ -324,13 +390,23 @@ def test_what_does_not_look_like_a_key_is_accepted():
 def test_scrub_replaces_keys_of_the_environment(monkeypatch):
     monkeypatch.setenv("MY_TOKEN", "abcdefgh")
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "switched-on")
-    assert scrub(f"{CANARY}, abcdefgh, switched-on, Bearer xyzxyz123") == "[OPENAI_API_KEY], [MY_TOKEN], switched-on, [key]"
+    assert (
+        scrub(f"{CANARY}, abcdefgh, switched-on, Bearer xyzxyz123")
+        == "[OPENAI_API_KEY], [MY_TOKEN], switched-on, [key]"
+    )
 
 
-@pytest.mark.parametrize("fault", [
-    Fault("status", 401, f"Incorrect API key provided: {CANARY}"), Fault("status", 400, f"Bearer {CANARY}"),
-    Fault("status", 500, CANARY), say(f"My key is {CANARY}."), say(None, ("get_details_by_id", json.dumps({"id": CANARY}))),
-], ids=["authentication", "bad request", "server error", "text", "arguments"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("status", 401, f"Incorrect API key provided: {CANARY}"),
+        Fault("status", 400, f"Bearer {CANARY}"),
+        Fault("status", 500, CANARY),
+        say(f"My key is {CANARY}."),
+        say(None, ("get_details_by_id", json.dumps({"id": CANARY}))),
+    ],
+    ids=["authentication", "bad request", "server error", "text", "arguments"],
+)
 def test_no_key_reaches_a_result_or_a_log(shift, fault, capfd, caplog):
     caplog.set_level(logging.INFO)
     with Endpoint(faults=[fault] * ATTEMPTS, fault=lambda *_: GIVE_UP) as endpoint:
@@ -370,7 +446,9 @@ def test_a_failures_traceback_holds_no_key(shift):
     with Endpoint(fault=lambda *_: Fault("status", 401, f"Incorrect API key provided: {CANARY}")) as endpoint:
         calls.arguments["base_url"] = endpoint.url
         with pytest.raises(models.ModelFailure) as failed:
-            calls.complete(model="openai/tested", messages=[{"role": "user", "content": "hi"}], tools=None, **calls.arguments)
+            calls.complete(
+                model="openai/tested", messages=[{"role": "user", "content": "hi"}], tools=None, **calls.arguments
+            )
     import traceback
 
     assert CANARY not in "".join(traceback.format_exception(failed.value)) and "OPENAI_API_KEY" in str(failed.value)
@@ -379,12 +457,18 @@ def test_a_failures_traceback_holds_no_key(shift):
 # --- configuration ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fields, message", [
-    ({"agents": ("llm",)}, "agent_llm"), ({"agent_llm": "openai/x"}, "agent_llm"), ({"user": "llm"}, "user_llm"),
-    ({"user_llm_args": {"temperature": 0}}, "user_llm"), ({"user": "lmm"}, "did you mean 'llm'"),
-    ({"agents": ("llm",), "agent_llm": "openai/x", "agent_llm_args": {"seed": 1}}, "llm_args.seed"),
-    ({"agents": ("llm",), "agent_llm": "openai/x", "agent_llm_args": {"stop": {1}}}, "not plain data"),
-])
+@pytest.mark.parametrize(
+    "fields, message",
+    [
+        ({"agents": ("llm",)}, "agent_llm"),
+        ({"agent_llm": "openai/x"}, "agent_llm"),
+        ({"user": "llm"}, "user_llm"),
+        ({"user_llm_args": {"temperature": 0}}, "user_llm"),
+        ({"user": "lmm"}, "did you mean 'llm'"),
+        ({"agents": ("llm",), "agent_llm": "openai/x", "agent_llm_args": {"seed": 1}}, "llm_args.seed"),
+        ({"agents": ("llm",), "agent_llm": "openai/x", "agent_llm_args": {"stop": {1}}}, "not plain data"),
+    ],
+)
 def test_a_config_that_cannot_be_run_is_refused(fields, message):
     with pytest.raises(ConfigError, match=message):
         RunConfig("smoke", **fields)

@@ -68,9 +68,14 @@ def test_resumption_needs_paid_bills_and_a_running_contract():
     assert broken(write("resume_line", customer_id="C1001", line_id="L1003")) == {"caller_line"}
 
 
-@pytest.mark.parametrize("bill_id, rules", [
-    ("B1001", {"payment_overdue"}), ("B1002", {"payment_overdue"}), ("B1003", {"payment_overdue"}),
-])
+@pytest.mark.parametrize(
+    "bill_id, rules",
+    [
+        ("B1001", {"payment_overdue"}),
+        ("B1002", {"payment_overdue"}),
+        ("B1003", {"payment_overdue"}),
+    ],
+)
 def test_a_payment_request_needs_an_overdue_bill(bill_id, rules):
     assert broken(write("send_payment_request", customer_id="C1001", bill_id=bill_id)) == rules
 
@@ -82,9 +87,17 @@ def test_one_payment_request_at_a_time():
     assert judge(write("send_payment_request", customer_id="C1002", bill_id="B1005"), SARAH).licensed
 
 
-@pytest.mark.parametrize("refueled, amount, rules", [
-    (0, 2, set()), (0, 2.0, set()), (1, 1, set()), (0, 2.1, {"refuel_cap"}), (1, 1.5, {"refuel_cap"}), (2, 0.1, {"refuel_cap"}),
-])
+@pytest.mark.parametrize(
+    "refueled, amount, rules",
+    [
+        (0, 2, set()),
+        (0, 2.0, set()),
+        (1, 1, set()),
+        (0, 2.1, {"refuel_cap"}),
+        (1, 1.5, {"refuel_cap"}),
+        (2, 0.1, {"refuel_cap"}),
+    ],
+)
 def test_refuelling_is_capped(refueled, amount, rules):
     state = changed_state("lines", "line_id", "L1002", data_refueling_gb=refueled)
     assert broken(write("refuel_data", state, **SERVED, gb_amount=amount)) == rules
@@ -130,22 +143,27 @@ def test_in_solo_mode_paying_needs_the_tickets_permission():
 
 def test_the_caller_is_read_from_the_task():
     paying = next(task for task in telecom_tasks("full") if "overdue_bill_suspension" in task.id)
-    other = next(task for task in telecom_tasks("full") if "airplane_mode_on" in task.id and "suspension" not in task.id)
+    other = next(
+        task for task in telecom_tasks("full") if "airplane_mode_on" in task.id and "suspension" not in task.id
+    )
     database = {"surroundings": {"phone_number": "555-123-2002", "is_abroad": True}}
     assert caller_of(database, paying) == Caller("555-123-2002", True, pays=True)
     assert caller_of(database, other) == Caller("555-123-2002", True, pays=False)
 
 
-@pytest.mark.parametrize("calls, text, solo, rules", [
-    (["refuel_data"], False, False, []),
-    (["refuel_data"], True, False, ["not_beside_text"]),
-    (["refuel_data"], True, True, []),
-    (["get_details_by_id", "refuel_data"], False, False, ["one_call"]),
-    (["toggle_data", "refuel_data"], False, True, ["one_call"]),
-    (["write_notebook"], True, False, []),
-    (["write_notebook", "refuel_data"], False, False, []),
-    (["no_such_tool", "refuel_data"], False, False, []),
-])
+@pytest.mark.parametrize(
+    "calls, text, solo, rules",
+    [
+        (["refuel_data"], False, False, []),
+        (["refuel_data"], True, False, ["not_beside_text"]),
+        (["refuel_data"], True, True, []),
+        (["get_details_by_id", "refuel_data"], False, False, ["one_call"]),
+        (["toggle_data", "refuel_data"], False, True, ["one_call"]),
+        (["write_notebook"], True, False, []),
+        (["write_notebook", "refuel_data"], False, False, []),
+        (["no_such_tool", "refuel_data"], False, False, []),
+    ],
+)
 def test_conduct(calls, text, solo, rules):
     assert [rule.id for rule in conduct(calls, text, solo)] == rules
 

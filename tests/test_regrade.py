@@ -15,8 +15,22 @@ from taulong.regrade import COLUMNS, RegradeConfig, conversation, regrade, summa
 from taulong.results import read_results
 
 TRAJECTORIES = Path(os.environ.get("TAULONG_TRAJECTORIES", ROOT.parent / "shared" / "trajectories"))
-REQUIRED = ("file", "simulation_id", "task_id", "official_reward", "recorded_reward", "strict_stock", "strict_synced",
-            "record_gate", "field_gate", "policy_check", "scope_gate", "fields", "rules", "replay_mismatches")
+REQUIRED = (
+    "file",
+    "simulation_id",
+    "task_id",
+    "official_reward",
+    "recorded_reward",
+    "strict_stock",
+    "strict_synced",
+    "record_gate",
+    "field_gate",
+    "policy_check",
+    "scope_gate",
+    "fields",
+    "rules",
+    "replay_mismatches",
+)
 
 
 @pytest.fixture(scope="module")
@@ -46,20 +60,28 @@ def test_the_official_reward_is_the_recorded_one(table):
     assert (table["replay_mismatches"] == 0).all()
 
 
-@pytest.mark.parametrize("run, reward, field, record, policy, scope, reading", [
-    ("reference", 1.0, "pass", "pass", "pass", "pass", ""),
-    ("idle", 0.0, "pass", "pass", "pass", "pass", ""),
-    ("roaming-on-another-line", 1.0, "fail", "fail", "fail", "fail", "out_of_scope"),
-    ("draft-bill", 1.0, "fail", "pass", "fail", "fail", "forbidden"),
-    ("suspended-and-resumed", 1.0, "pass", "pass", "fail", "pass", ""),
-    ("licensed-payment", 1.0, "fail", "fail", "pass", "pass", "licensed"),
-    ("ended-contract", 1.0, "fail", "fail", "fail", "fail", "forbidden"),
-    ("cut-off", 0.0, "fail", "fail", "fail", "fail", "out_of_scope"),
-])
+@pytest.mark.parametrize(
+    "run, reward, field, record, policy, scope, reading",
+    [
+        ("reference", 1.0, "pass", "pass", "pass", "pass", ""),
+        ("idle", 0.0, "pass", "pass", "pass", "pass", ""),
+        ("roaming-on-another-line", 1.0, "fail", "fail", "fail", "fail", "out_of_scope"),
+        ("draft-bill", 1.0, "fail", "pass", "fail", "fail", "forbidden"),
+        ("suspended-and-resumed", 1.0, "pass", "pass", "fail", "pass", ""),
+        ("licensed-payment", 1.0, "fail", "fail", "pass", "pass", "licensed"),
+        ("ended-contract", 1.0, "fail", "fail", "fail", "fail", "forbidden"),
+        ("cut-off", 0.0, "fail", "fail", "fail", "fail", "out_of_scope"),
+    ],
+)
 def test_verdicts(table, run, reward, field, record, policy, scope, reading):
     row = table.loc[run]
     assert row["official_reward"] == reward
-    assert [row["field_gate"], row["record_gate"], row["policy_check"], row["scope_gate"]] == [field, record, policy, scope]
+    assert [row["field_gate"], row["record_gate"], row["policy_check"], row["scope_gate"]] == [
+        field,
+        record,
+        policy,
+        scope,
+    ]
     assert row["reading"] == reading
 
 
@@ -67,7 +89,9 @@ def test_fields_calls_and_rules_are_named(table):
     row = table.loc["draft-bill"]
     assert (row["fields"], row["rules"]) == ("bills.B1003.status", "payment_overdue")
     assert row["calls"] == str(len(demonstration_runs()[3].messages) - 3)
-    assert table.loc["ended-contract", "excused"] == "bills.B1234321.status"  # the payment was licensed, the resumption not
+    assert (
+        table.loc["ended-contract", "excused"] == "bills.B1234321.status"
+    )  # the payment was licensed, the resumption not
     assert table.loc["reference", "components"].startswith("DB: match (not in basis)")
     assert "max_steps" in table.loc["cut-off", "components"]
 
@@ -84,8 +108,10 @@ def test_both_layouts_read_alike(file, tmp_path):
     altered(file, folder / "results.json", lambda contents: contents.pop("simulations"))
     for run in contents["simulations"]:
         altered(file, folder / "simulations" / f"{run['id']}.json", lambda c, run=run: (c.clear(), c.update(run)))
-    first, second = (regrade([path]).drop(columns="file").sort_values("simulation_id", ignore_index=True)
-                     for path in (single, folder))
+    first, second = (
+        regrade([path]).drop(columns="file").sort_values("simulation_id", ignore_index=True)
+        for path in (single, folder)
+    )
     assert first.equals(second) and len(first) == 8
     assert regrade([single])["file"].iloc[0] == "one/results.json"
 
@@ -93,8 +119,9 @@ def test_both_layouts_read_alike(file, tmp_path):
 def test_damage_is_a_row_with_its_reason_and_the_rest_is_graded(file, tmp_path):
     broken = tmp_path / "broken.json"
     broken.write_text(file.read_text()[:1000])
-    other = altered(file, tmp_path / "airline.json",
-                    lambda c: c["info"]["environment_info"].update(domain_name="airline"))
+    other = altered(
+        file, tmp_path / "airline.json", lambda c: c["info"]["environment_info"].update(domain_name="airline")
+    )
 
     def damage(contents):
         contents["simulations"][0]["task_id"] = contents["simulations"][0]["task_id"].replace("airplane", "airplan")
@@ -118,7 +145,9 @@ def test_a_task_that_the_file_lacks_is_taken_from_tau2(file, tmp_path, table):
 
 
 def test_an_ending_that_tau2_does_not_know_is_no_stop(file, tmp_path):
-    new = altered(file, tmp_path / "new.json", lambda c: c["simulations"][0].update(termination_reason="infrastructure"))
+    new = altered(
+        file, tmp_path / "new.json", lambda c: c["simulations"][0].update(termination_reason="infrastructure")
+    )
     row = regrade([new]).iloc[0]
     assert (row["ending"], row["official_reward"], row["scope_gate"]) == ("infrastructure", 0.0, "pass")
 
@@ -135,15 +164,18 @@ def test_a_differing_replay_is_void_with_its_count(file, tmp_path):
 
 
 def test_a_file_said_to_be_solo_is_void_where_it_was_not(file, tmp_path):
-    solo = altered(file, tmp_path / "solo.json", lambda c: c["info"]["agent_info"].update(implementation="llm_agent_solo"))
+    solo = altered(
+        file, tmp_path / "solo.json", lambda c: c["info"]["agent_info"].update(implementation="llm_agent_solo")
+    )
     found = regrade([solo])
     assert found["solo_mode"].all() and found["official_reward"].isna().all()
     assert (found["scope_gate"] == "not_evaluated").all() and (found["replay_mismatches"].iloc[0] > 0)
 
 
 def test_the_workflow_policy_comes_from_the_file(file, tmp_path, table):
-    flow = altered(file, tmp_path / "flow.json",
-                   lambda c: c["info"]["environment_info"].update(domain_name="telecom-workflow"))
+    flow = altered(
+        file, tmp_path / "flow.json", lambda c: c["info"]["environment_info"].update(domain_name="telecom-workflow")
+    )
     assert read_results(flow).policy_type == "workflow"
     assert regrade([flow])["official_reward"].tolist() == table["official_reward"].tolist()
 
@@ -172,7 +204,9 @@ def test_csv_has_the_columns_and_the_summary_is_apart(file, capsys):
     printed = capsys.readouterr()
     rows = list(csv.DictReader(printed.out.splitlines()))
     assert set(REQUIRED) <= set(rows[0]) and list(rows[0]) == list(COLUMNS) and len(rows) == 8
-    assert "reward 1.0: 6; of these scope gate fails: 3 (out of scope 1, forbidden 2); excused by policy: 1" in printed.err
+    assert (
+        "reward 1.0: 6; of these scope gate fails: 3 (out of scope 1, forbidden 2); excused by policy: 1" in printed.err
+    )
 
 
 def test_json_is_strict(file, tmp_path, capsys):

@@ -81,7 +81,8 @@ def test_fewer_shifts_give_a_wider_interval():
     assert widths == sorted(widths, reverse=True)
 
 
-@given(st.lists(st.integers(-4, 4).map(lambda quarter: quarter / 3), min_size=2, max_size=8))
+# quarters are exact in binary: in thirds, sums that are equal differ by rounding, and scipy counts only one of them
+@given(st.lists(st.integers(-4, 4).map(lambda quarter: quarter / 4), min_size=2, max_size=8))
 @settings(max_examples=25, deadline=None)
 def test_the_sign_flip_p_is_that_of_scipy(means):
     exact = stats.permutation_test((means,), np.mean, permutation_type="samples", n_resamples=np.inf, vectorized=True)

@@ -29,7 +29,11 @@ def write(folder, text):
 
 def test_a_grid_is_every_combination():
     assert grid_points({"a": [1, 2], "b": ["x", "y"]}) == [
-        {"a": 1, "b": "x"}, {"a": 1, "b": "y"}, {"a": 2, "b": "x"}, {"a": 2, "b": "y"}]
+        {"a": 1, "b": "x"},
+        {"a": 1, "b": "y"},
+        {"a": 2, "b": "x"},
+        {"a": 2, "b": "y"},
+    ]
     assert grid_points({}) == [{}]
     with pytest.raises(ConfigError, match=r"grid: a is 3; accepted: a list of values, e.g. \[3\]"):
         grid_points({"a": 3})
@@ -39,22 +43,31 @@ def test_a_points_name_says_its_parameters_and_its_digest_everything():
     first, second = make_points(FIXTURES / "good.ipynb", grid_points({"num_shifts": [3, 4]}))
     assert first.name.startswith("good-num_shifts=3-") and len(first.name.rsplit("-", 1)[1]) == 8
     assert first.name.rsplit("-", 1)[1] != second.name.rsplit("-", 1)[1]
-    common, = make_points(FIXTURES / "good.ipynb", [{"num_shifts": 3}], {"agent": "x"})
+    (common,) = make_points(FIXTURES / "good.ipynb", [{"num_shifts": 3}], {"agent": "x"})
     assert common.name != first.name and common.parameters == {"num_shifts": 3, "agent": "x"}
-    named, = make_points(FIXTURES / "good.ipynb", [{"agent": "run-{point}"}])
+    (named,) = make_points(FIXTURES / "good.ipynb", [{"agent": "run-{point}"}])
     assert named.parameters["agent"] == f"run-{named.name}" and "{" not in named.name
 
 
-@pytest.mark.parametrize("text, error, message", [
-    ("notebooks: [{notebook: 40_memory, grid: {}}]", NotebookError, "no notebook '40_memory'"),
-    ("notebooks: [{notebook: GOOD, grid: {num_shfits: [1]}}]", NotebookError, "did you mean 'num_shifts'"),
-    ("notebooks: [{notebook: GOOD, grid: {num_shifts: [one]}}]", NotebookError, "'one' is a str"),
-    ("notebooks: [{notebook: GOOD, gird: {num_shifts: [1]}}]", ConfigError, "did you mean 'grid'"),
-    ("notebooks: [{notebook: GOOD, grid: {num_shifts: [1]}, points: [{num_shifts: 1}]}]", ConfigError, "not both"),
-    ("notebooks: [{notebook: GOOD, points: [{num_shifts: 1}, {num_shifts: 1}]}]", ConfigError, "two points are the same"),
-    ("notebooks: [{notebook: GOOD, parameters: {agent: sk-abcdef123456}}]", ConfigError, "looks like a key"),
-    ("notebooks: []", ConfigError, "no notebook to run"), ("[1", ConfigError, "not a sweep"), ("7", ConfigError, "a int"),
-])
+@pytest.mark.parametrize(
+    "text, error, message",
+    [
+        ("notebooks: [{notebook: 40_memory, grid: {}}]", NotebookError, "no notebook '40_memory'"),
+        ("notebooks: [{notebook: GOOD, grid: {num_shfits: [1]}}]", NotebookError, "did you mean 'num_shifts'"),
+        ("notebooks: [{notebook: GOOD, grid: {num_shifts: [one]}}]", NotebookError, "'one' is a str"),
+        ("notebooks: [{notebook: GOOD, gird: {num_shifts: [1]}}]", ConfigError, "did you mean 'grid'"),
+        ("notebooks: [{notebook: GOOD, grid: {num_shifts: [1]}, points: [{num_shifts: 1}]}]", ConfigError, "not both"),
+        (
+            "notebooks: [{notebook: GOOD, points: [{num_shifts: 1}, {num_shifts: 1}]}]",
+            ConfigError,
+            "two points are the same",
+        ),
+        ("notebooks: [{notebook: GOOD, parameters: {agent: sk-abcdef123456}}]", ConfigError, "looks like a key"),
+        ("notebooks: []", ConfigError, "no notebook to run"),
+        ("[1", ConfigError, "not a sweep"),
+        ("7", ConfigError, "a int"),
+    ],
+)
 def test_a_sweep_that_cannot_be_run_is_refused_before_anything_runs(tmp_path, monkeypatch, text, error, message):
     monkeypatch.setattr(sweeps, "run_notebook", lambda *_: pytest.fail("ran"))
     path = write(tmp_path, text.replace("GOOD", str(FIXTURES / "good.ipynb")))

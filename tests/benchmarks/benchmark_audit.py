@@ -35,8 +35,15 @@ def sample(tasks, known, wanted, seed):
 def run_of(task, operator, number, constructor):
     """Return a member's whole run, built from the task's start."""
     calls = operator.rewrite(task) if operator.rewrite else [*gold_calls(task), *operator.members[number]]
-    return SimulationRun(id="x", task_id=task.id, start_time="", end_time="", duration=0.0,
-                         messages=play(task, calls, constructor), termination_reason=TerminationReason.USER_STOP)
+    return SimulationRun(
+        id="x",
+        task_id=task.id,
+        start_time="",
+        end_time="",
+        duration=0.0,
+        messages=play(task, calls, constructor),
+        termination_reason=TerminationReason.USER_STOP,
+    )
 
 
 def main():
@@ -51,7 +58,9 @@ def main():
     random.Random(arguments.seed).shuffle(tasks)
     mutate(tasks[0], list(known.values()))  # warm
     chosen, landed, (wall, cpu) = sample(tasks, list(known.values()), arguments.runs, arguments.seed)
-    print(f"from branches, all graders: {landed / wall:8.1f} runs/s  ({1e3 * cpu / landed:.2f} ms of processor time each)")
+    print(
+        f"from branches, all graders: {landed / wall:8.1f} runs/s  ({1e3 * cpu / landed:.2f} ms of processor time each)"
+    )
     stock = backend.registry.get_env_constructor("telecom")
     began, cpu, officials = time.perf_counter(), time.process_time(), []
     for task, row, number in chosen:
@@ -69,8 +78,10 @@ def main():
     if arguments.full:
         began = time.perf_counter()
         rows = matrix_rows(telecom_tasks("full"), progress=True)
-        print(f"full matrix: {len(rows)} members of {len(known)} operators in {time.perf_counter() - began:.0f} s "
-              f"with {os.cpu_count()} processes")
+        print(
+            f"full matrix: {len(rows)} members of {len(known)} operators in {time.perf_counter() - began:.0f} s "
+            f"with {os.cpu_count()} processes"
+        )
     return 0 if agree == len(chosen) else 1
 
 

@@ -1,7 +1,9 @@
-"""What the suite costs beside a model: throughput, overhead of a call, aggregation. Run: python tests/benchmarks/benchmark_endpoint.py
+"""What the suite costs beside a model: throughput, overhead of a call, aggregation.
+
+Run: python tests/benchmarks/benchmark_endpoint.py
 
 The endpoint plays the scripted agent in a process of its own. A share of the ideal is measured against
-``shifts at once / latency`` calls a second, and against LiteLLM alone: as many threads that call it with the same prompts.
+``shifts at once / latency`` calls a second, and against LiteLLM alone: as many threads with the same prompts.
 """
 
 import argparse
@@ -16,11 +18,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # run from anywhere
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))  # run from anywhere
 os.environ.setdefault("OPENAI_API_KEY", "loopback")
 
 from taulong import backend, cases, runs  # noqa: E402
-from taulong.metrics import case_metrics, shift_rewards  # noqa: E402
 from taulong.runs import RunConfig, RunFolder, execute_runs  # noqa: E402
 from taulong.shifts import generate_shifts, write_shifts  # noqa: E402
 
@@ -32,7 +34,7 @@ class Serving:
         self.command = [sys.executable, str(Path(__file__).parents[1] / "endpoint.py"), str(shifts), str(latency)]
 
     def __enter__(self) -> str:
-        env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
         return self.process.stdout.readline().strip()
 
@@ -40,7 +42,11 @@ class Serving:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.process.communicate("")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        print(f"    (the endpoint took {after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.1f} s of CPU)")
+        print(f"    (the endpoint took {_cpu(after) - _cpu(before):.1f} s of CPU)")
+
+
+def _cpu(usage) -> float:
+    return usage.ru_utime + usage.ru_stime
 
 
 class Timed:
@@ -63,8 +69,10 @@ class Timed:
 
 
 def run_on(url: str, shifts: Path, folder: Path, workers: int):
-    """Return (seconds, what LiteLLM took, what the cases took in all, what grading took of it) of a run on the endpoint."""
-    config = RunConfig(str(shifts), ("llm",), ("notebook",), agent_llm="openai/scripted", agent_llm_args={"base_url": url})
+    """Return (seconds, what LiteLLM took, what the cases took, what grading took of it) of a run on the endpoint."""
+    config = RunConfig(
+        str(shifts), ("llm",), ("notebook",), agent_llm="openai/scripted", agent_llm_args={"base_url": url}
+    )
     in_litellm, in_cases, in_grading = Timed(backend.completion), Timed(runs.run_step), Timed(cases._grade)
     backend.completion, runs.run_step, cases._grade = in_litellm, in_cases, in_grading
     try:
@@ -98,21 +106,28 @@ def throughput(folder: Path, at_once: int, latency: float) -> None:
         alone = litellm_alone(url, at_once, at_once * 20, backend.policy()[1])
         seconds, in_litellm, *_ = run_on(url, shifts, folder / f"run-{at_once}", at_once)
     ideal, reached = at_once / latency, in_litellm.calls / seconds
-    print(f"{at_once} shifts at once, {latency * 1000:.0f} ms a reply: {in_litellm.calls} calls in {seconds:.1f} s, {reached:.0f} a second; "
-          f"ideal {ideal:.0f} ({reached / ideal:.0%}), LiteLLM alone {alone:.0f} ({reached / alone:.0%})")
+    print(
+        f"{at_once} shifts at once, {latency * 1000:.0f} ms a reply: {in_litellm.calls} calls in {seconds:.1f} s, "
+        f"{reached:.0f} a second; "
+        f"ideal {ideal:.0f} ({reached / ideal:.0%}), LiteLLM alone {alone:.0f} ({reached / alone:.0%})"
+    )
 
 
 def overhead(folder: Path) -> None:
-    """Print what the suite takes for a call beside LiteLLM, one shift after the other, the endpoint answering at once."""
+    """Print what the suite takes for a call beside LiteLLM, one shift after the other, without latency."""
     shifts = write_shifts(generate_shifts(num_shifts=8), folder / "shifts-overhead.jsonl")
     with Serving(shifts, 0.0) as url:
         run_on(url, shifts, folder / "warm", 1)
         seconds, in_litellm, in_cases, in_grading = run_on(url, shifts, folder / "overhead", 1)
     calls, milliseconds = in_litellm.calls, 1000 / in_litellm.calls
     talking = in_cases.cpu - in_litellm.cpu - in_grading.cpu
-    print(f"overhead, CPU: {talking * milliseconds:.2f} ms a call in the suite and tau2 (environment, customer, mask), "
-          f"{in_litellm.cpu * milliseconds:.2f} in LiteLLM; {in_grading.cpu / in_grading.calls * 1000:.1f} ms a case for grading; {calls} calls, "
-          f"{in_cases.calls} cases, {(seconds - in_litellm.seconds) * milliseconds:.2f} ms a call on the clock beside LiteLLM")
+    print(
+        f"overhead, CPU: {talking * milliseconds:.2f} ms a call in the suite and tau2 (environment, customer, mask), "
+        f"{in_litellm.cpu * milliseconds:.2f} in LiteLLM; {in_grading.cpu / in_grading.calls * 1000:.1f} ms a case "
+        f"for grading; {calls} calls, "
+        f"{in_cases.calls} cases, {(seconds - in_litellm.seconds) * milliseconds:.2f} ms a call "
+        "on the clock beside LiteLLM"
+    )
 
 
 def aggregation(folder: Path, num_shifts: int) -> None:
@@ -125,20 +140,43 @@ def aggregation(folder: Path, num_shifts: int) -> None:
         for block in range(num_shifts // 4):
             for row in rows:
                 seed = row["record"]["seed"] + 4 * block
-                record = {**row["record"], "seed": seed, "shift_id": f"eval-{seed}", "case_id": f"eval-{seed}/{row['record']['position']}"}
+                record = {
+                    **row["record"],
+                    "seed": seed,
+                    "shift_id": f"eval-{seed}",
+                    "case_id": f"eval-{seed}/{row['record']['position']}",
+                }
                 file.write(json.dumps(record) + "\n")
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.perf_counter()
-    records = target.records()
-    tables = [case_metrics(records), shift_rewards(records), shift_rewards(records, "gated_reward")]
-    seconds = time.perf_counter() - started
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(f"aggregation: {num_shifts} shifts, {len(records)} records to {sum(map(len, tables))} rows of tables in {seconds:.2f} s, "
-          f"{(after - before) / 1024:.0f} MB more, {after / 1024:.0f} MB in all")
+    shown = subprocess.run(
+        [sys.executable, "-c", AGGREGATE, str(target.path)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    print(f"aggregation: {num_shifts} shifts, {shown.stdout.strip()}")
+
+
+AGGREGATE = """
+import resource, sys, time
+started = time.perf_counter()
+from pathlib import Path
+from taulong.metrics import case_metrics, shift_rewards
+from taulong.runs import RunFolder
+imported = time.perf_counter()
+records = RunFolder(Path(sys.argv[1])).records()
+tables = [case_metrics(records), shift_rewards(records), shift_rewards(records, "gated_reward")]
+seconds, peak = time.perf_counter() - imported, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(f"{len(records)} records to {sum(map(len, tables))} rows of tables in {seconds:.2f} s "
+      f"(imports {imported - started:.2f} s), "
+      f"{peak:.0f} MB at most")
+"""
 
 
 def _scripted(folder: Path, num_shifts: int) -> RunConfig:
-    return RunConfig(str(write_shifts(generate_shifts(num_shifts=num_shifts), folder / f"scripted-{num_shifts}.jsonl")), ("learner",))
+    return RunConfig(
+        str(write_shifts(generate_shifts(num_shifts=num_shifts), folder / f"scripted-{num_shifts}.jsonl")), ("learner",)
+    )
 
 
 if __name__ == "__main__":
