@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,7 +35,7 @@ class AuditConfig:
         check_integer("workers", self.workers, 1)
 
 
-def audit(config: AuditConfig, progress: bool = False) -> dict:
+def audit(config: AuditConfig, progress: bool = True) -> dict:
     """Return the tables of the audit by name, in the order in which they are read.
 
     ``basis``, ``components``, ``assertions`` (census); ``tasks`` (census of the set, a row a task); ``probes``;
@@ -146,7 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     config = AuditConfig(arguments.tasks, arguments.workers)
     out = arguments.out or AUDIT / f"audit-{config.tasks}"
-    tables = audit(config, progress=sys.stderr.isatty())
+    tables = audit(config)
     write_audit(tables, out)
     for stem, honest in (("caught", False), ("honest", True)):
         table = shares(tables["matrix"], honest)

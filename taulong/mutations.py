@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import pandas as pd
-from tqdm import tqdm
 
 from taulong import backend
 from taulong.backend import Message, Task, TelecomTools, ToolCall, ToolType, database_contents
 from taulong.graders import GRADERS, Run, grade_run, judged_step
 from taulong.policy import caller_of
+from taulong.progress import progress_bar
 from taulong.reference import Reference, build_reference, hashes, start
 from taulong.script import call, gold_calls, play_in
 
@@ -369,7 +369,7 @@ def classify(operator: Operator, origin: Branch, run: Run) -> str:
 
 
 def matrix_rows(
-    tasks: Sequence[Task], chosen: Sequence[Operator] | None = None, workers: int | None = None, progress: bool = False
+    tasks: Sequence[Task], chosen: Sequence[Operator] | None = None, workers: int | None = None, progress: bool = True
 ) -> pd.DataFrame:
     """Return the rows of all tasks under all operators, in the order of both, whatever the number of workers.
 
@@ -377,14 +377,14 @@ def matrix_rows(
         tasks: telecom tasks.
         chosen: operators; default all. With more than one worker they must be the package's own (they are sent by id).
         workers: processes; default: one for each processor, or one alone for up to 20 tasks.
-        progress: show a bar on stderr.
+        progress: show a bar where somebody looks on.
     """
     chosen = operators() if chosen is None else tuple(chosen)
     workers = workers or (1 if len(tasks) <= 20 else os.cpu_count() or 1)
     size = max(1, min(40, len(tasks) // (4 * workers) or 1))
     chunks = [[task.id for task in tasks[first : first + size]] for first in range(0, len(tasks), size)]
     ids = tuple(operator.id for operator in chosen)
-    with tqdm(total=len(tasks), desc="mutations", unit="task", disable=not progress) as bar:
+    with progress_bar(len(tasks), unit="task", show=progress) as bar:
         rows = []
         if workers == 1:
             for task in tasks:

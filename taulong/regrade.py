@@ -7,16 +7,19 @@ cannot be graded keeps its row, with ``not_evaluated`` and the reason, and the o
 import argparse
 import json
 import sys
-import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from tqdm import tqdm
 
 from taulong.errors import ConfigError, DataError
 from taulong.paths import AUDIT, ROOT
+from taulong.progress import progress_bar
+
+if TYPE_CHECKING:
+    from taulong.reading import Conversation
 
 COLUMNS = (
     "file",
@@ -81,7 +84,7 @@ class RegradeConfig:
         return AUDIT / self.name
 
 
-def regrade(paths: Iterable, progress: bool = False) -> pd.DataFrame:
+def regrade(paths: Iterable, progress: bool = True) -> pd.DataFrame:
     """Return one row a run of the given tau2 result files, with the columns of ``COLUMNS``.
 
     ``fields`` are the agent-database fields outside the reference's footprint, ``calls`` the message indices of their
@@ -91,15 +94,17 @@ def regrade(paths: Iterable, progress: bool = False) -> pd.DataFrame:
     """
     from taulong.results import read_results
 
-    rows = []
-    for path in tqdm(list(paths), desc="regrade", unit="file", disable=not progress):
-        try:
-            file = read_results(path)
-        except DataError as error:
-            rows.append(_empty(Path(path).name, reason=str(error)))
-            continue
-        references: dict = {}
-        rows += [_row(file, run, references) for run in file.runs]
+    paths, rows = list(paths), []
+    with progress_bar(len(paths), unit="file", show=progress) as bar:
+        for path in paths:
+            try:
+                file = read_results(path)
+            except DataError as error:
+                rows.append(_empty(Path(path).name, reason=str(error)))
+            else:
+                references: dict = {}
+                rows += [_row(file, run, references) for run in file.runs]
+            bar.update()
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -208,14 +213,15 @@ def summary_line(counts: dict[str, int]) -> str:
     ).format(**counts)
 
 
-def conversation(paths: Iterable, simulation_id: str, width: int = 110) -> str:
-    """Return one run of the given files as text, a message a paragraph, with the calls that graders object to marked.
+def conversation(paths: Iterable, simulation_id: str) -> "Conversation":
+    """Return one run of the given files to be read, with the calls that scope gate and policy check object to marked.
 
     Raises:
         DataError: no readable file has such a run, or the run is damaged.
     """
     from taulong.backend import environment_maker
     from taulong.graders import grade_run, replay
+    from taulong.reading import Conversation
     from taulong.reference import build_reference
 
     file, run = _find(paths, simulation_id)
@@ -223,8 +229,9 @@ def conversation(paths: Iterable, simulation_id: str, width: int = 110) -> str:
     task, constructor = file.task(simulation.task_id), environment_maker(file.policy_type)
     replayed = replay(task, simulation.messages, constructor, file.solo_mode)
     verdicts = grade_run(replayed, build_reference(task, constructor))
-    marked = [finding for name in ("scope_gate", "policy_check") for finding in verdicts[name].findings]
-    return render(simulation.messages, marked, width)
+    marked = [asdict(finding) for name in ("scope_gate", "policy_check") for finding in verdicts[name].findings]
+    messages = [message.model_dump(exclude_none=True) for message in simulation.messages]
+    return Conversation({"messages": messages, "findings": marked}, title=simulation_id)
 
 
 def _find(paths: Iterable, simulation_id: str):
@@ -239,29 +246,6 @@ def _find(paths: Iterable, simulation_id: str):
             if isinstance(run, dict) and run.get("id") == simulation_id:
                 return file, run
     raise DataError(f"no run {simulation_id!r} in {', '.join(Path(path).name for path in paths)}")
-
-
-def render(messages: Sequence, findings: Sequence, width: int = 110) -> str:
-    """Return messages as text; under each message that findings name, what was found there."""
-    lines = []
-    for index, message in enumerate(messages):
-        speaker = {"assistant": "agent", "tool": "answer"}.get(message.role, message.role)
-        said = [message.content] if message.content else []
-        said += [
-            f"{call.name}({', '.join(f'{key}={value!r}' for key, value in call.arguments.items())})"
-            for call in getattr(message, "tool_calls", None) or ()
-        ]
-        for text in said:
-            shown = textwrap.shorten(text, 4 * width) if message.role == "tool" else text
-            lines += textwrap.wrap(shown, width, initial_indent=f"[{index}] {speaker}: ", subsequent_indent="    ")
-        for finding in findings:
-            if finding.call == index:
-                change = f"{finding.path} {finding.old} -> {finding.new}" if finding.path else "the message"
-                rule = f"; rule {finding.rule}: {finding.sentence!r}" if finding.rule else "; no rule permits it"
-                lines += textwrap.wrap(
-                    f">>> {finding.grader} fails here: {change}{rule}", width, subsequent_indent="    "
-                )
-    return "\n".join(lines)
 
 
 # --- command line ---------------------------------------------------------------------------------------------------
@@ -279,7 +263,7 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0, or 1 if some run could not be graded; it is in the table, with its reason.
     """
-    table = regrade(args.files, progress=sys.stderr.isatty())
+    table = regrade(args.files)
     if args.format == "csv":
         table.to_csv(sys.stdout, index=False, lineterminator="\n")
     elif args.format == "json":

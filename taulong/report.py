@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def html(notebook: Path, title: str) -> str:
     """Return an executed notebook as HTML that needs nothing from the network: figures inside, no script fetched."""
+    import nbformat
     from nbconvert import HTMLExporter
 
     exporter = HTMLExporter(template_name="lab", embed_images=True)
@@ -36,4 +37,4 @@ def html(notebook: Path, title: str) -> str:
     for name in ("mathjax_url", "require_js_url", "jquery_url", "mermaid_js_url"):
         if name in exporter.trait_names():
             setattr(exporter, name, "")
-    return exporter.from_filename(str(notebook), resources)[0]
+    return exporter.from_notebook_node(nbformat.read(notebook, as_version=4), resources)[0]

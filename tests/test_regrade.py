@@ -181,9 +181,10 @@ def test_the_workflow_policy_comes_from_the_file(file, tmp_path, table):
 
 
 def test_a_run_is_shown_with_its_offending_call_marked(file):
-    lines = conversation([file], "roaming-on-another-line").splitlines()
-    marks = [number for number, line in enumerate(lines) if line.startswith(">>> scope_gate fails here: lines.L1001")]
-    assert len(marks) == 1 and "enable_roaming" in lines[marks[0] - 1]
+    shown = conversation([file], "roaming-on-another-line")
+    (turn,) = [turn for turn in shown.turns if any("scope_gate" in str(objection) for objection in turn.objections)]
+    assert "enable_roaming" in str(turn) and "L1001" in str(turn.objections)
+    assert "enable_roaming" in shown.text and "L1001" in shown._repr_html_()
     with pytest.raises(DataError, match="no run 'nobody'"):
         conversation([file], "nobody")
 
