@@ -32,7 +32,7 @@ test-browser: environment
 
 test-bench:
 	@.ci/environment .venv-bench requirements-bench.txt
-	.venv-bench/bin/python -m pytest -p no:nbval -rs --disable-warnings -o addopts= tests/test_bench.py tests/test_packaging.py
+	.venv-bench/bin/python -m pytest -p no:nbval --disable-warnings -o addopts= $(addprefix tests/test_,bench.py packaging.py)
 
 release:
 	@.ci/release

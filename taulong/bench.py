@@ -45,7 +45,7 @@ class BenchConfig(vf.TasksetConfig):
     notebook_cap: int = ShiftConfig.notebook_cap
     """Characters the notebook holds."""
     user_llm: str | None = None
-    """The customer's model as LiteLLM names it; the customer is scripted without one. Its key comes from the environment."""
+    """The customer's model as LiteLLM names it, its key from the environment; without one the customer is scripted."""
     user_base_url: str | None = None
     """Where the customer's model is."""
 
@@ -58,7 +58,9 @@ class BenchConfig(vf.TasksetConfig):
         if self.user_llm is not None:
             customer(self.user_llm, self.user_base_url)
         elif self.user_base_url is not None:
-            raise ConfigError(f"user_base_url: {self.user_base_url!r} is of no model; name it, e.g. user_llm openai/gpt-4.1")
+            raise ConfigError(
+                f"user_base_url: {self.user_base_url!r} is of no model; name it, e.g. user_llm openai/gpt-4.1"
+            )
         return self
 
     def shift_config(self) -> ShiftConfig:
@@ -137,10 +139,20 @@ class ShiftTaskset(vf.Taskset[ShiftTask, BenchConfig]):
         shift_config = config.shift_config()
         for idx, seed in enumerate(shift_seeds(config.split, config.num_shifts, config.seed_offset)):
             name = f"{config.split}-{seed}"
-            yield ShiftTask(ShiftData(
-                idx=idx, name=name, prompt=f"Shift {name}: {shift_config.num_cases} customers, memory mode {config.memory_mode}.",
-                split=config.split, seed=seed, shift_config=asdict(shift_config), memory_mode=config.memory_mode,
-                user_llm=config.user_llm, user_base_url=config.user_base_url), config.task)
+            yield ShiftTask(
+                ShiftData(
+                    idx=idx,
+                    name=name,
+                    prompt=f"Shift {name}: {shift_config.num_cases} customers, memory mode {config.memory_mode}.",
+                    split=config.split,
+                    seed=seed,
+                    shift_config=asdict(shift_config),
+                    memory_mode=config.memory_mode,
+                    user_llm=config.user_llm,
+                    user_base_url=config.user_base_url,
+                ),
+                config.task,
+            )
 
 
 class ShiftHarness(vf.Harness[vf.HarnessConfig]):
@@ -189,8 +201,8 @@ def run_shift(data: ShiftData, trial: int, model: str, endpoint: str, secret: st
 async def in_thread(call, *arguments):
     """Return what a call returns, made in a thread of its own.
 
-    Not ``asyncio.to_thread``: its few threads are shared with the library, which needs them to answer the calls that the
-    shifts in them wait for, and they are awaited at exit, whatever a cancelled shift is waiting for.
+    Not ``asyncio.to_thread``: its few threads are shared with the library, which needs them to answer the calls that
+    the shifts in them wait for, and they are awaited at exit, whatever a cancelled shift is waiting for.
     """
     done = Future()
     done.set_running_or_notify_cancel()
@@ -205,7 +217,9 @@ async def in_thread(call, *arguments):
     return await asyncio.wrap_future(done)
 
 
-if hasattr(vf, "SingleAgentEnv"):  # since 0.3 an agent is a program in a remote sandbox unless told otherwise; ours is none
+if hasattr(
+    vf, "SingleAgentEnv"
+):  # since 0.3 an agent is a program in a remote sandbox unless told otherwise; ours is none
 
     class ShiftEnvConfig(vf.SingleAgentEnvConfig):
         """The library's, with the agent on this machine."""

@@ -47,7 +47,7 @@ def refuse_keys(field: str, value: Any) -> None:
 
 
 def scrub(text: str, key: str | None = None) -> str:
-    """Return a text with every key of the environment replaced by its variable's name, and a further key by ``[key]``."""
+    """Return a text with keys replaced: those of the environment by their variables' names, another by ``[key]``."""
     if key and len(key) >= SHORTEST:
         text = text.replace(key, "[key]")
     for name, value in environment_keys().items():

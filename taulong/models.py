@@ -44,7 +44,7 @@ class Model:
     Attributes:
         name: as LiteLLM names it, ``openai/gpt-4.1``; what records call the side that it plays.
         arguments: of every call: ``base_url``, ``temperature``, ``timeout`` (seconds, default 600), ...
-        key: to the endpoint, where a program gets one at run time and not from the environment; shown and written nowhere.
+        key: to the endpoint, for a program that is handed one at run time; shown and written nowhere.
 
     Raises:
         ConfigError: an argument that looks like a key (they come from the environment only), or one that is the

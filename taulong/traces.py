@@ -1,4 +1,4 @@
-"""Rollouts that the verifiers library has written, read as runs of the suite: the same tables, notebooks and commands."""
+"""Rollouts that the verifiers library has written, as runs of the suite: the same tables, notebooks and commands."""
 
 import argparse
 import json
@@ -36,7 +36,7 @@ class Rollout:
 
 
 def read_rollouts(folder: str | Path) -> list[Rollout]:
-    """Return the benchmark's rollouts in an ``outputs/`` folder, or any part of it, those of other environments left out.
+    """Return the benchmark's rollouts in an ``outputs/`` folder, or a part of it; other environments' are left out.
 
     Both layouts are read: a trace a line (verifiers 0.2) and an episode a line (0.4).
 
@@ -54,9 +54,13 @@ def read_rollouts(folder: str | Path) -> list[Rollout]:
                 model = agent["model"] if "model" in agent else agent["config"]["model"]
                 rollouts.append(Rollout(path, trace["task"]["data"], model, trace["info"].get("cases", [])))
             except (KeyError, TypeError) as error:
-                raise DataError(f"{path.parent.name}/{path.name}, line {number}: not a trace of verifiers ({error!r})") from error
+                raise DataError(
+                    f"{path.parent.name}/{path.name}, line {number}: not a trace of verifiers ({error!r})"
+                ) from error
     if not rollouts:
-        raise DataError(f"{folder.name}: no rollout of taulong-bench-v1 in it; accepted: an outputs folder of verifiers' eval")
+        raise DataError(
+            f"{folder.name}: no rollout of taulong-bench-v1 in it; accepted: an outputs folder of verifiers' eval"
+        )
     return rollouts
 
 
@@ -66,7 +70,9 @@ def _traces(path: Path) -> Iterator[tuple[int, dict]]:
             row = json.loads(line)
             yield from ((number, trace) for trace in row.get("traces", [row]))
         except (ValueError, AttributeError) as error:
-            raise DataError(f"{path.parent.name}/{path.name}, line {number}: not JSON, or cut short ({error}); remove the line") from error
+            raise DataError(
+                f"{path.parent.name}/{path.name}, line {number}: not JSON, or cut short ({error}); remove the line"
+            ) from error
 
 
 def read_traces(folder: str | Path):
@@ -79,7 +85,7 @@ def read_traces(folder: str | Path):
 def _numbered(rollouts: list[Rollout]) -> list[Rollout]:
     """Return the rollouts with the trials of each arm and shift numbered as they come.
 
-    The library's processes count for themselves, so that after ``--resume`` or with ``--server`` a number may come twice.
+    The library's processes count for themselves: after ``--resume`` or with ``--server`` a number may come twice.
     """
     seen: dict[tuple, int] = {}
     numbered = []
@@ -109,12 +115,20 @@ def import_traces(folder: str | Path, name: str):
     rollouts = _numbered(read_rollouts(folder))
     task = _common(rollouts)
     config = ShiftConfig.from_dict(task["shift_config"])
-    shifts = [generate_shift(config, task["split"], seed) for seed in sorted({rollout.task["seed"] for rollout in rollouts})]
+    shifts = [
+        generate_shift(config, task["split"], seed) for seed in sorted({rollout.task["seed"] for rollout in rollouts})
+    ]
     agents = list(dict.fromkeys(rollout.agent for rollout in rollouts))
     modes = tuple(mode for mode in MEMORY_MODES if any(rollout.task["memory_mode"] == mode for rollout in rollouts))
     arms = [(rollout.agent, rollout.task["memory_mode"], rollout.task["seed"]) for rollout in rollouts]
     trials = max(map(arms.count, arms))
-    units = [Unit(shift, mode, agent, trial) for agent in agents for mode in modes for shift in shifts for trial in range(trials)]
+    units = [
+        Unit(shift, mode, agent, trial)
+        for agent in agents
+        for mode in modes
+        for shift in shifts
+        for trial in range(trials)
+    ]
     run = RunFolder(run_path(name))
     _write_shifts(shifts, name, run)
     user = {"user": "llm", "user_llm": task["user_llm"]} if task["user_llm"] else {}
@@ -135,8 +149,10 @@ def _common(rollouts: list[Rollout]) -> dict:
     for rollout in rollouts:
         for field in ("shift_config", "split", "user_llm", "user_base_url"):
             if (value := rollout.task.get(field)) != first.get(field):
-                raise DataError(f"{rollout.path.parent.name}: {field} is {value!r} there and {first.get(field)!r} in "
-                                f"{rollouts[0].path.parent.name}; import them apart")
+                raise DataError(
+                    f"{rollout.path.parent.name}: {field} is {value!r} there and {first.get(field)!r} in "
+                    f"{rollouts[0].path.parent.name}; import them apart"
+                )
         for row in rollout.rows:
             if (ran := row["record"]["tau2_data"]) != data:
                 raise DataError(f"{rollout.path.parent.name}: was run with tau2 data {ran}; installed is {data}")

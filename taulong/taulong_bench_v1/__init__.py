@@ -1,4 +1,4 @@
-"""TauLong Bench v1 under the name by which verifiers finds it: ``eval taulong-bench-v1``; the code is in taulong.bench."""
+"""The name by which verifiers finds the benchmark, ``eval taulong-bench-v1``; the code is in taulong.bench."""
 
 from taulong import bench
 from taulong.bench import ShiftHarness, ShiftTaskset

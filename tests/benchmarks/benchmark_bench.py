@@ -1,7 +1,7 @@
-"""Print how many shifts a second the benchmark environment can serve per core, the time of the model's endpoint excluded.
+"""Print how many shifts a second the benchmark environment can serve per core, the time of its endpoint excluded.
 
 The endpoint is another process, and what counts is the processor time of this one: the library's interception of calls,
-LiteLLM, tau2, the suite and its graders. So neither the endpoint's pace nor what else the machine does is in the number.
+LiteLLM, tau2, the suite and its graders. The endpoint's pace and the machine's other work are not in the number.
 
 Run: .venv-bench/bin/python tests/benchmarks/benchmark_bench.py [ROLLOUTS]
 """
@@ -32,15 +32,28 @@ def main(rollouts: int) -> None:
     run_unit(Unit(shifts[0], "none", "learner"))  # what is imported and read once is no rollout's
     with tempfile.TemporaryDirectory() as folder:
         path = write_shifts(shifts, Path(folder) / "shifts.jsonl")
-        serving = subprocess.Popen([sys.executable, ENDPOINT, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        serving = subprocess.Popen(
+            [sys.executable, ENDPOINT, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         url = serving.stdout.readline().strip()
         try:
             for mode in MODES:
                 evaluate(url, Path(folder) / "warm", mode, 1)
-                report(f"verifiers, {mode}, {rollouts} at once", rollouts, lambda mode=mode: evaluate(url, Path(folder) / mode, mode, rollouts))
-            alone = {"LiteLLM, without verifiers": Model("openai/benchmark", {"base_url": url}, key="no key"), "no calls: scripted agent": "learner"}
+                report(
+                    f"verifiers, {mode}, {rollouts} at once",
+                    rollouts,
+                    lambda mode=mode: evaluate(url, Path(folder) / mode, mode, rollouts),
+                )
+            alone = {
+                "LiteLLM, without verifiers": Model("openai/benchmark", {"base_url": url}, key="no key"),
+                "no calls: scripted agent": "learner",
+            }
             for name, agent in alone.items():
-                report(f"{name}, notebook", FEW, lambda agent=agent: [run_unit(Unit(shift, "notebook", agent)) for shift in shifts[:FEW]])
+                report(
+                    f"{name}, notebook",
+                    FEW,
+                    lambda agent=agent: [run_unit(Unit(shift, "notebook", agent)) for shift in shifts[:FEW]],
+                )
         finally:
             serving.communicate()
 
@@ -48,7 +61,8 @@ def main(rollouts: int) -> None:
 def evaluate(url: str, folder: Path, mode: str, rollouts: int) -> None:
     """Run rollouts as ``eval`` does; raises SystemExit when one of them failed."""
     config = EvalConfig.model_validate({
-        "taskset": {"id": "taulong-bench-v1", "split": "eval", "num_shifts": rollouts, "memory_mode": mode}, "model": "benchmark",
+        "taskset": {"id": "taulong-bench-v1", "split": "eval", "num_shifts": rollouts, "memory_mode": mode},
+        "model": "benchmark",
         "client": {"type": "eval", "base_url": url}, "rich": False, "push": False, "output_dir": folder,
     })  # fmt: skip
     traces = asyncio.run(run_eval(vf.Environment(config), config))
@@ -61,8 +75,11 @@ def report(name: str, count: int, call) -> None:
     wall, processor = time.perf_counter(), time.process_time()
     call()
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
-    print(f"{name}: {count / processor:.2f} shifts/s per core ({processor / count:.3f} s of processor a shift; "
-          f"{count} shifts in {wall:.0f} s)", flush=True)
+    print(
+        f"{name}: {count / processor:.2f} shifts/s per core ({processor / count:.3f} s of processor a shift; "
+        f"{count} shifts in {wall:.0f} s)",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":
