@@ -4,6 +4,7 @@ The library imports this module to answer ``--help``, so it is light: tau2 is im
 """
 
 import asyncio
+import multiprocessing
 import threading
 from collections import defaultdict
 from concurrent.futures import Future
@@ -171,10 +172,11 @@ class ShiftHarness(vf.Harness[vf.HarnessConfig]):
     async def launch(self, ctx, trace, runtime, endpoint, secret, mcp_urls, data=None) -> vf.ProgramResult:
         """Run the shift of a trace and leave its rows in ``trace.info["cases"]``, those of a broken shift too.
 
-        The trial, which the seeds of model calls depend on, is the number of the rollout of this shift in this process.
+        The trial, which the seeds of model calls depend on, is the number of the rollout of this shift. A worker of the
+        library's pool does not know which of them the others run, and takes one from the trace's id.
         """
         data = trace.task.data
-        trial = next(self._trials[data.name])
+        trial = int(trace.id[:8], 16) if multiprocessing.parent_process() else next(self._trials[data.name])
         rows: list[dict] = []
         try:
             await in_thread(run_shift, data, trial, f"openai/{ctx.model}", endpoint, secret, rows.append)

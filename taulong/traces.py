@@ -85,7 +85,7 @@ def read_traces(folder: str | Path):
 def _numbered(rollouts: list[Rollout]) -> list[Rollout]:
     """Return the rollouts with the trials of each arm and shift numbered as they come.
 
-    The library's processes count for themselves: after ``--resume`` or with ``--server`` a number may come twice.
+    The harness counts anew in every process, so that after ``--resume`` a number may come twice; workers do not count.
     """
     seen: dict[tuple, int] = {}
     numbered = []

@@ -194,6 +194,16 @@ def test_rollouts_of_one_shift_are_trials_of_their_own(served, place):
     assert folder.manifest["trials"] == 2 and require_complete(read_table("mine")) == ""
 
 
+def test_workers_of_a_pool_take_trials_of_their_own(place, monkeypatch):
+    monkeypatch.setattr(bench.multiprocessing, "parent_process", lambda: "the pool")
+    with Endpoint(fault=lambda *_: Fault("message", message=GIVE_UP)) as endpoint:
+        traces = evaluate(endpoint.url, place / "outputs", num_rollouts=3, num_shifts=1, memory_mode="none", **SHORT)
+        asked = len({request["seed"] for request in endpoint.requests})
+    assert {record["trial"] for trace in traces for record in records(trace)} == {int(t["id"][:8], 16) for t in traces}
+    assert asked == 6  # three rollouts of two cases
+    assert set(read_traces(place / "outputs")["trial"]) == {0, 1, 2}
+
+
 class Gathering(Endpoint):
     """Answers none of the first 64 calls until all of them have come, and every call that the agent gives up."""
 
