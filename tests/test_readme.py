@@ -1,5 +1,6 @@
 """The README's numbers are those that code has written, its commands exist, and its links lead somewhere."""
 
+import json
 import re
 
 import pandas as pd
@@ -24,6 +25,19 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 )
 def test_a_table_of_the_readme_is_the_one_that_code_makes(block):
     assert block() in README
+
+
+@pytest.mark.parametrize("name", ["benchmark_cases", "benchmark_audit"])
+def test_the_speeds_of_the_readme_are_those_measured(name):
+    measured = json.loads((ROOT / f"data/audit/{name}.json").read_text(encoding="utf-8"))
+    said = [value for key, value in leaves(measured) if key.startswith(("ratio", "milliseconds", "full_matrix", "identical"))]
+    assert said and [value for value in said if not re.search(rf"(?<![\d.,]){value:,}(?![\d.])", README)] == []
+
+
+def leaves(measured, name=""):
+    """Yield (dotted name, value) of everything in nested dicts."""
+    for key, value in measured.items():
+        yield from leaves(value, f"{name}{key}.") if isinstance(value, dict) else [(f"{name}{key}", value)]
 
 
 def test_every_command_and_every_notebook_is_in_the_readme():

@@ -6,6 +6,7 @@ the sample are compared, run by run, with plain grading. ``--full`` times the wh
 """
 
 import argparse
+import json
 import os
 import random
 import time
@@ -13,6 +14,7 @@ import time
 from taulong import backend
 from taulong.backend import SimulationRun, TerminationReason, telecom_tasks
 from taulong.graders import GRADERS, grade
+from taulong.paths import AUDIT, atomic_write
 from taulong.mutations import matrix_rows, mutate, operators
 from taulong.script import gold_calls, play
 
@@ -57,9 +59,9 @@ def main():
     tasks = list(telecom_tasks("full"))
     random.Random(arguments.seed).shuffle(tasks)
     mutate(tasks[0], list(known.values()))  # warm
-    chosen, landed, (wall, cpu) = sample(tasks, list(known.values()), arguments.runs, arguments.seed)
+    chosen, landed, (wall, cpu_branches) = sample(tasks, list(known.values()), arguments.runs, arguments.seed)
     print(
-        f"from branches, all graders: {landed / wall:8.1f} runs/s  ({1e3 * cpu / landed:.2f} ms of processor time each)"
+        f"from branches, all graders: {landed / wall:8.1f} runs/s  ({1e3 * cpu_branches / landed:.2f} ms of processor time each)"
     )
     stock = backend.registry.get_env_constructor("telecom")
     began, cpu, officials = time.perf_counter(), time.process_time(), []
@@ -68,7 +70,12 @@ def main():
         officials.append(backend.simulation_reward(run, task, solo_mode=False).reward)
     plain, plain_cpu = time.perf_counter() - began, time.process_time() - cpu
     print(f"built and evaluated once:   {len(chosen) / plain:8.1f} runs/s  ({1e3 * plain_cpu / len(chosen):.2f} ms)")
-    print(f"ratio: {landed / wall * plain / len(chosen):.1f}")
+    measured = {
+        "runs": len(chosen),
+        "milliseconds_a_run": {"branches": round(1e3 * cpu_branches / landed, 2), "plain": round(1e3 * plain_cpu / len(chosen), 2)},
+        "ratio": round(landed / wall * plain / len(chosen), 1),
+    }
+    print(f"ratio: {measured['ratio']}")
     agree = 0
     for (task, row, number), official in zip(chosen, officials, strict=True):
         verdicts = grade(task, run_of(task, known[row[1]], number, backend.new_environment).messages).verdicts
@@ -78,10 +85,13 @@ def main():
     if arguments.full:
         began = time.perf_counter()
         rows = matrix_rows(telecom_tasks("full"), progress=True)
+        measured["full_matrix"] = {"members": len(rows), "seconds": round(time.perf_counter() - began), "processes": os.cpu_count()}
         print(
             f"full matrix: {len(rows)} members of {len(known)} operators in {time.perf_counter() - began:.0f} s "
             f"with {os.cpu_count()} processes"
         )
+    measured["identical_verdicts"] = agree
+    atomic_write(AUDIT / "benchmark_audit.json", json.dumps(measured, indent=1) + "\n")
     return 0 if agree == len(chosen) else 1
 
 
