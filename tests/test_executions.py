@@ -343,7 +343,12 @@ def kill_and_resume(config, path, times, label):
                 execute_runs(config, path)
             finally:
                 os._exit(0)
-        time.sleep(Draws("kill", label, number).between(20, 900) / 1000)
+        journal, deadline = path / "journal.jsonl", time.monotonic() + 60
+        while not journal.exists() and time.monotonic() < deadline:  # it is at work from here until the last case
+            if os.waitpid(pid, os.WNOHANG) != (0, 0):
+                return met
+            time.sleep(0.001)
+        time.sleep(Draws("kill", label, number).between(0, 60 if number == 0 else 600) / 1000)
         os.kill(pid, signal.SIGKILL)
         met += os.WIFSIGNALED(os.waitpid(pid, 0)[1])
         held = RunFolder(path).rows() if path.exists() else {}
