@@ -4,11 +4,13 @@ To add one, name its traits in :data:`AGENTS`. An agent of your own is a class i
 ``module:Class`` wherever an agent is named: see :func:`new_agent`.
 """
 
+import hashlib
 import importlib
+import inspect
 import json
 import re
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,9 +52,16 @@ AGENTS = {
 
 
 def check_agent(name: str) -> str:
-    """Return the name of an agent; raises ConfigError when there is none, with the near match."""
+    """Return the name of an agent.
+
+    Raises:
+        ConfigError: there is none of that name (with the near match), or a class of one's own cannot be called as an agent.
+    """
     if ":" in str(name):
-        _own_class(name)
+        try:
+            inspect.signature(_own_class(name)).bind([], "", None, ())
+        except TypeError as error:
+            raise ConfigError(f"agents: {name!r} cannot be called with (tools, domain_policy, memory, case): {error}") from error
         return name
     return check_name("agents", name, [*AGENTS, "llm"])
 
@@ -73,10 +82,19 @@ def _own_class(name: str) -> type:
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
     try:
-        return getattr(importlib.import_module(module), attribute)
+        found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(f"agents: {name!r} cannot be imported ({error}); write module:Class, with the module on Python's "
                           "path or in the current folder") from error
+    if not isinstance(found, type):
+        raise ConfigError(f"agents: {name!r} is a {type(found).__name__}; accepted: a class of a tau2 agent")
+    return found
+
+
+def agent_sources(names: Iterable[str]) -> dict[str, str]:
+    """Return 12 hex digits over the source file of each agent of one's own: a changed agent is another run."""
+    return {name: hashlib.sha256(Path(inspect.getfile(_own_class(name))).read_bytes()).hexdigest()[:12]
+            for name in names if ":" in name}
 
 
 @dataclass(frozen=True)

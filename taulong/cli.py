@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 import sys
 
 import taulong
@@ -47,6 +48,9 @@ def main(argv: list[str] | None = None) -> int:
                 command.set_defaults(run=module.run)
         args = parser.parse_args(argv)
         return args.run(args)
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except KeyboardInterrupt:
         print("taulong: interrupted", file=sys.stderr)
         return 130

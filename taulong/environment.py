@@ -52,15 +52,15 @@ class NotebookTools(TelecomTools):
 class CaseEnvironment(TelecomEnvironment):
     """tau2's telecom environment with the masked-evidence rule in its response path.
 
-    While a testing case is masked, that is until the commitment:
+    A testing case starts masked:
 
-    - every READ tool of the customer answers that the result is not available now;
-    - every other tool of the customer that is not corrective runs, and its answer shows no device status;
-    - the first corrective call that runs without an error is the commitment: it takes effect and lifts the mask, so that
-      the fix can be verified.
+    - a READ tool of the customer is not run, its answer is :data:`NOT_AVAILABLE`;
+    - another tool of the customer, unless it is corrective, is run, and what it says is replaced by :data:`DONE_UNSEEN`;
+    - a corrective call is run; if it gives no error it is the commitment, and from then on nothing is masked, so that
+      whether it helped can be seen.
 
-    After the commitment later corrective calls do not run and say so. The agent's own tools are never masked: its database
-    holds nothing about the phone's settings. The rule overrides ``get_response``, through which both the orchestrator and
+    Corrective calls after the commitment are not run, their answer is :data:`NOT_CARRIED_OUT`. The agent's own tools are
+    never masked: its database holds nothing about the phone's settings. The rule overrides ``get_response``, through which both the orchestrator and
     the evaluator's replay go, so tau2's evaluator sees the same answers.
 
     What the published description of TauLong Bench leaves open and is inferred here:

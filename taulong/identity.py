@@ -65,8 +65,8 @@ def mint_customer(split: str, seed: int, position: int, phone_model: str, taken:
 
     The draws are keyed by (split, seed, position), so they tell nothing about the cause and do not depend on the other
     customers, except that a customer with an id or number that is in ``taken`` or occurs twice is drawn again. The account has two lines: the caller's own and
-    another one; a paid, an issued and a Draft bill (without a Draft bill a refuel would mint one with a random id, and two
-    replays of the same calls would differ); contracts that run; no overdue bill; data left on the plan.
+    another one; a paid, an issued and a Draft bill (without one tau2 would make a bill for a refuel, and draw its id at
+    random each time); contracts that run; no overdue bill; data left on the plan.
 
     Args:
         split: ``train`` or ``eval``.

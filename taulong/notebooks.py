@@ -207,13 +207,13 @@ def run_notebook(
     Args:
         name: a path, or the name of a notebook in ``notebooks/``.
         parameters: values that replace defaults of the parameters cell.
-        output: where the executed copy goes; default ``outputs/NAME.ipynb``.
+        output: where the executed copy goes; default ``data/notebooks/NAME.ipynb``.
         timeout: seconds one cell may take; default: no limit.
 
     Raises:
         NotebookError: before anything runs, for what :func:`read_defaults` and :func:`check_parameters` refuse; after
             the run, if it was not good. What was executed is then kept as ``NAME.failed.ipynb`` (below the folder of
-            ``output``, or of ``outputs/`` when a notebook is to replace itself), and ``output`` is left as it was.
+            ``output``, or of ``data/notebooks/`` when a notebook is to replace itself), and ``output`` is left as it was.
     """
     path = find_notebook(name)
     parameters = check_parameters(parameters or {}, read_defaults(path))
@@ -343,7 +343,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``taulong notebook``."""
     parser.add_argument("name", metavar="NAME", help="a notebook of notebooks/, with or without .ipynb, or a path")
     parser.add_argument("-p", "--parameter", metavar="KEY=VALUE", action="append", default=[], help="may be repeated")
-    parser.add_argument("-o", "--output", metavar="PATH", help="the executed copy (default: outputs/NAME.ipynb)")
+    parser.add_argument("-o", "--output", metavar="PATH", help="the executed copy (default: data/notebooks/NAME.ipynb)")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="limit for one cell (default: none)")
     parser.add_argument(
         "--commit", action="store_true", help="run at the defaults and store the result in the notebook"

@@ -624,6 +624,8 @@ def open_case(run, case_id: str, agent: str | None = None, memory_mode: str | No
         ConfigError: there is no such case, or there are several; names the near match or the choices.
     """
     rows = _rows(run)
+    if not rows:
+        raise DataError(f"run: {run} has no transcripts here (they are not committed); make them with 'taulong run' or 20_execute_runs")
     wanted = {"case_id": case_id, "agent": agent, "memory_mode": memory_mode, "trial": trial}
     for field, value in wanted.items():
         known = list(dict.fromkeys(row["record"][field] for row in rows))

@@ -1,6 +1,6 @@
-"""The reference of a task: its gold actions replayed in an environment that is synced after every action.
+"""The reference of a task: where its gold actions lead when both databases are kept in step, as they are in a run.
 
-tau2's evaluator builds its gold environment with ``make_tool_call``, which never calls ``sync_tools``, while a run is
+The gold environment of tau2's evaluator is made by ``make_tool_call`` alone, without ``sync_tools``, while a run is
 synced after every call; so its database check rejects most perfect runs. Here both golds are built, ours synced.
 """
 

@@ -3,8 +3,9 @@
 import argparse
 from pathlib import Path
 
+from taulong.errors import DataError
 from taulong.notebooks import run_notebook
-from taulong.paths import OUTPUTS, atomic_write, shown
+from taulong.paths import OUTPUTS, RUNS, atomic_write, shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,10 +20,14 @@ def run(arguments: argparse.Namespace) -> int:
     from taulong.runs import RunFolder
 
     folder = RunFolder.open(arguments.run_name)
+    if folder.path.resolve().parent != RUNS.resolve():
+        raise DataError(f"run: {arguments.run_name} is not below {shown(RUNS)}, where the notebook reads; move or copy it there")
     parameters = {"run": folder.path.name, "allow_partial": arguments.allow_partial}
     notebook = run_notebook("40_memory_value", parameters, OUTPUTS / folder.path.name / "40_memory_value.ipynb")
     output = Path(arguments.output) if arguments.output else notebook.with_name("report.html")
-    atomic_write(output, html(notebook, f"TauLong: {folder.path.name}"))
+    scored, planned = int((folder.records()["outcome"] == "scored").sum()), folder.manifest["planned_cases"]
+    partial = "" if scored == planned else f" (PARTIAL: {scored} of {planned} planned cases scored)"
+    atomic_write(output, html(notebook, f"TauLong: {folder.path.name}{partial}"))
     print(shown(output))
     return 0
 

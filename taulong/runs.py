@@ -127,7 +127,7 @@ class RunConfig:
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """The unit of work: one shift under one memory mode by one agent, independent of all others."""
+    """What is handed to a worker and resumed as a whole: a shift, a memory mode, an agent and a trial."""
 
     shift: Shift
     memory_mode: str
@@ -422,7 +422,7 @@ class RunFolder:
         if not (path / "manifest.json").exists():
             known = sorted(folder.parent.name for folder in path.parent.glob("*/manifest.json"))
             raise DataError(
-                f"run: there is no run in {path.name!r}; {near(path.name, known)} Or execute it with: taulong run"
+                f"run: there is no run in {path.name!r}; {near(path.name, known)}, or execute it with 'taulong run'"
             )
         return cls(path)
 
@@ -477,7 +477,7 @@ class RunFolder:
             if held.get(name) != value:
                 raise DataError(
                     f"{self.path.name}: holds a run of another configuration: {name} is {held.get(name)!r} there and "
-                    f"{value!r} here; choose another name, or run it afresh (fresh)"
+                    f"{value!r} here; choose another name, or run it afresh (--fresh)"
                 )
 
     @contextmanager
@@ -570,6 +570,7 @@ def _key(record: dict) -> tuple:
 
 def run_manifest(config: RunConfig) -> dict:
     """Return the identity of a run of a config with what is installed; what its folder's ``manifest.json`` holds."""
+    from taulong.agents import agent_sources
     from taulong.backend import installation
     from taulong.graders import GRADER_VERSION
 
@@ -578,7 +579,7 @@ def run_manifest(config: RunConfig) -> dict:
     whole = sum(mode != "frozen" for mode in config.memory_modes) * shifts["config"].num_cases
     second = ("frozen" in config.memory_modes) * shifts["config"].counts["testing"]
     cases = shifts["num_shifts"] * config.trials * len(config.agents) * (whole + second)
-    models = {}
+    models, own = {}, agent_sources(config.agents)
     for side in ("agent", "user"):
         if model := config.side(side):
             arguments = {name: value for name, value in model.arguments.items() if name not in TRANSPORT}
@@ -592,6 +593,7 @@ def run_manifest(config: RunConfig) -> dict:
         "num_shifts": shifts["num_shifts"],
         "shift_config": asdict(shifts["config"]),
         "agents": [str(config.side("agent")) if agent == "llm" else agent for agent in config.agents],
+        **({"agent_sources": own} if own else {}),
         "memory_modes": list(config.memory_modes),
         "trials": config.trials,
         "user": config.user,

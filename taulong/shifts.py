@@ -11,7 +11,7 @@ from typing import get_type_hints
 from taulong import __version__
 from taulong.draws import Draws
 from taulong.errors import ConfigError, DataError, check_integer, check_name, near
-from taulong.paths import SHIFTS, atomic_write
+from taulong.paths import SHIFTS, atomic_write, shown
 
 SPLITS = {"train": 0, "eval": 1_000_000}
 SPLIT_SIZE = 1_000_000
@@ -91,7 +91,7 @@ class Case:
         case_id: ``<shift id>/<position>``; says nothing about population or cause.
         position: 1-based place in the shift.
         population: ``teaching``, ``testing`` or ``lookalike``.
-        cause: what is broken on the phone.
+        cause: the setting that is wrong on the phone.
         records: the customer's rows for the agent database, by table.
         task: the case as plain data of a tau2 ``Task``.
     """
@@ -261,7 +261,7 @@ def read_manifest(name: str | Path) -> dict:
     for wanted in (path, manifest_path):
         if not wanted.exists():
             others = sorted(file.stem for file in path.parent.glob("*.jsonl"))
-            raise DataError(f"{wanted.name}: no such file of shifts; {near(path.stem, others)} Or {remedy}")
+            raise DataError(f"{wanted.name}: no such file of shifts; {near(path.stem, others)}, or {remedy}")
     try:
         manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
         digest = manifest.pop("digest")
@@ -362,5 +362,5 @@ def run(arguments: argparse.Namespace) -> int:
     path = write_shifts(shifts, arguments.name)
     for shift in shifts if arguments.export else ():
         export_tasks(shift, Path(arguments.export) / shift.shift_id)
-    print(f"{len(shifts)} shifts of {config.num_cases} cases in {path}")
+    print(f"{len(shifts)} shift{'s' * (len(shifts) > 1)} of {config.num_cases} cases in {shown(path)}")
     return 0

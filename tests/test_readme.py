@@ -10,6 +10,7 @@ from taulong.audit import markdown_table
 from taulong.cli import COMMANDS
 from taulong.paths import NOTEBOOKS, ROOT
 from taulong.reproduction import results_table
+from taulong.sweeps import read_sweep
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -54,3 +55,10 @@ def test_every_command_of_the_readme_exists():
 def test_every_file_the_readme_names_is_there():
     named = re.findall(r"\]\((?!http)([^)#]+)\)", README) + re.findall(r"`((?:tests|data/audit|figures|notebooks)/[\w./-]+\.\w+)`", README)
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_readmes_sweep_is_one_that_can_be_run(tmp_path):
+    path = tmp_path / "sweep.yaml"
+    path.write_text(re.search(r"```yaml\n(.*?)```", README, flags=re.DOTALL)[1])
+    name, points = read_sweep(path)
+    assert name == "trials" and len(points) == 4
