@@ -5,12 +5,14 @@ import json
 import os
 from pathlib import Path
 
+import nbformat
+import pandas as pd
 import pytest
 
 from taulong.cli import main
 from taulong.demonstration import demonstration_runs, write_demonstration
 from taulong.errors import ConfigError, DataError
-from taulong.paths import ROOT
+from taulong.paths import NOTEBOOKS, ROOT
 from taulong.regrade import COLUMNS, RegradeConfig, conversation, regrade, summary, summary_line
 from taulong.results import read_results
 
@@ -290,6 +292,21 @@ def test_json_is_strict(file, tmp_path, capsys):
 def test_the_table_ends_with_the_summary(file, capsys):
     assert main(["regrade", str(file)]) == 0
     assert "reward 1.0: 6" in capsys.readouterr().out
+
+
+def test_the_notebook_without_a_readable_run_says_why_and_writes_the_metrics(tmp_path, monkeypatch, capsys):
+    (tmp_path / "broken.json").write_text("{")
+    monkeypatch.setattr("taulong.regrade.AUDIT", tmp_path)
+    names: dict = {}
+    with pd.option_context("display.width", 200, "display.max_colwidth", 70):  # the notebook sets options
+        for cell in nbformat.read(NOTEBOOKS / "50_regrade_runs.ipynb", as_version=4).cells:
+            if cell.cell_type == "code":
+                exec(cell.source, names)
+            if "parameters" in cell.metadata.get("tags", []):
+                names["files"] = [str(tmp_path / "broken.json")]
+    assert "no run could be graded:\nbroken.json is not JSON" in capsys.readouterr().out
+    metrics = json.loads((tmp_path / "regrade" / "metrics.json").read_text())
+    assert (metrics["rows"], metrics["graded"]) == (1, 0)
 
 
 # --- real runs --------------------------------------------------------------------------------------------------------
