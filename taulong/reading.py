@@ -580,15 +580,15 @@ BROWSED = ("case_id", "population", "agent", "memory_mode", "official_reward", "
 
 
 def browse(records: "pd.DataFrame", interactive: bool = False, columns: Sequence[str] = BROWSED):
-    """Return records as a table from which a case is chosen; open it with :func:`open_case`.
+    """Return records as a table from which a case or a run is chosen; a case is opened with :func:`open_case`.
 
     Plain, it is a pandas table: the same bytes at every run, and what committed notebooks show. Interactive, it is an
     itables table to sort, filter and search, with its script inside (no server, no network), for a live JupyterLab.
 
     Args:
-        records: a table of records, filtered as you like.
+        records: a table of records, or of regraded runs (then with ``columns``), filtered as you like.
         interactive: whether it can be sorted and filtered in place; it is then displayed, and None comes back.
-        columns: columns to show, in order; those that are not there are left out.
+        columns: columns to show, in order; those that are not there are left out, and the first there is the index.
 
     Raises:
         ConfigError: an interactive table is asked for and itables is not installed.

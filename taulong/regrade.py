@@ -90,7 +90,7 @@ def regrade(paths: Iterable, progress: bool = True) -> pd.DataFrame:
     ``fields`` are the agent-database fields outside the reference's footprint, ``calls`` the message indices of their
     last writers, ``rules`` the policy rules that were broken, ``excused`` the fields the scope gate excuses,
     ``reading`` is ``out_of_scope``, ``forbidden`` or ``licensed`` where fields differ, ``reason`` says why something
-    was not evaluated. A file that cannot be read is one row.
+    was not evaluated, and where the recomputed reward is not the recorded one. A file that cannot be read is one row.
     """
     from taulong.results import read_results
 
@@ -105,7 +105,7 @@ def regrade(paths: Iterable, progress: bool = True) -> pd.DataFrame:
                 references: dict = {}
                 rows += [_row(file, run, references) for run in file.runs]
             bar.update()
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"trial": "Int64", "replay_mismatches": "Int64"})
 
 
 def _empty(file: str, **known) -> dict:
@@ -115,26 +115,34 @@ def _empty(file: str, **known) -> dict:
 
 
 def _row(file, run: dict, references: dict) -> dict:
-    from taulong.backend import environment_maker, simulation_reward
-    from taulong.graders import components, excused, grade_run, replay
-    from taulong.reference import build_reference
-
     run = run if isinstance(run, dict) else {"damage": f"a run is {type(run).__name__}, not an object"}
+    reward_info, trial = run.get("reward_info"), run.get("trial")
     row = _empty(
         file.name,
         simulation_id=run.get("id"),
         task_id=run.get("task_id"),
-        trial=run.get("trial"),
+        trial=trial if type(trial) is int else None,
         domain=file.domain,
         solo_mode=file.solo_mode,
         ending=run.get("termination_reason"),
-        recorded_reward=(run.get("reward_info") or {}).get("reward"),
+        recorded_reward=reward_info.get("reward") if isinstance(reward_info, dict) else None,
     )
     try:
-        simulation = file.simulation(run)
-        task = file.task(simulation.task_id)
+        return row | _verdicts(file, run, references)
     except DataError as error:
         return row | {"reason": str(error)}
+    except Exception as error:  # a file's task can make tau2 raise anything; the other runs are graded all the same
+        first = (str(error).splitlines() or [""])[0]
+        return row | {"reason": f"cannot be graded: {type(error).__name__}: {first}"}
+
+
+def _verdicts(file, run: dict, references: dict) -> dict:
+    from taulong.backend import environment_maker, simulation_reward
+    from taulong.graders import components, excused, grade_run, replay
+    from taulong.reference import build_reference
+
+    simulation = file.simulation(run)
+    task, ending = file.task(simulation.task_id), run["termination_reason"]
     constructor = environment_maker(file.policy_type)
     if task.id not in references:
         references[task.id] = build_reference(task, constructor)
@@ -142,6 +150,8 @@ def _row(file, run: dict, references: dict) -> dict:
     replayed = replay(task, simulation.messages, constructor, file.solo_mode)
     verdicts = grade_run(replayed, reference)
     reasons = {verdict.reason for verdict in verdicts.values() if verdict.status == "not_evaluated"}
+    if simulation.termination_reason != ending:
+        reasons.add(f"ending {ending!r} is unknown to the installed tau2: read as no stop")
     official = None
     if not replayed.void:
         try:
@@ -150,30 +160,25 @@ def _row(file, run: dict, references: dict) -> dict:
             reasons.add(f"tau2's evaluator refuses the run: {str(refused).splitlines()[0]}")
     scope, policy = verdicts["scope_gate"], verdicts["policy_check"]
     passed = excused(replayed, reference) if scope.status != "not_evaluated" else ()
-    reward = official and official.reward
+    reward, recorded = official and official.reward, simulation.reward_info and simulation.reward_info.reward
+    if None not in (reward, recorded) and reward != recorded:
+        reasons.add(f"recorded {recorded}, recomputed {reward}")
     rules = [finding.rule for finding in (*scope.findings, *policy.findings) if finding.rule]
-    return (
-        row
-        | {name: verdict.status for name, verdict in verdicts.items()}
-        | {
-            "official_reward": reward,
-            "gated_reward": None
-            if reward is None or scope.status == "not_evaluated"
-            else reward * (scope.status == "pass"),
-            "fields": ";".join(finding.path for finding in verdicts["field_gate"].findings),
-            "calls": ";".join(str(finding.call) for finding in verdicts["field_gate"].findings),
-            "rules": ";".join(dict.fromkeys(rules)),
-            "excused": ";".join(map(str, passed)),
-            "reading": _reading(scope, passed),
-            "components": official
-            and (
-                "; ".join(map(str, components(official, task, reference)))
-                or f"none computed: the run ended by {row['ending']}"
-            ),
-            "replay_mismatches": replayed.mismatches,
-            "reason": "; ".join(sorted(reasons)) or None,
-        }
-    )
+    return {name: verdict.status for name, verdict in verdicts.items()} | {
+        "official_reward": reward,
+        "gated_reward": None
+        if reward is None or scope.status == "not_evaluated"
+        else reward * (scope.status == "pass"),
+        "fields": ";".join(finding.path for finding in verdicts["field_gate"].findings),
+        "calls": ";".join(str(finding.call) for finding in verdicts["field_gate"].findings),
+        "rules": ";".join(dict.fromkeys(rules)),
+        "excused": ";".join(map(str, passed)),
+        "reading": _reading(scope, passed),
+        "components": official
+        and ("; ".join(map(str, components(official, task, reference))) or f"none computed: the run ended by {ending}"),
+        "replay_mismatches": replayed.mismatches,
+        "reason": "; ".join(sorted(reasons)) or None,
+    }
 
 
 def _reading(scope, passed: Sequence) -> str:
@@ -186,13 +191,18 @@ def _reading(scope, passed: Sequence) -> str:
     return "licensed" if passed else ""
 
 
+def graded(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a regraded table that have both a scope gate verdict and an official reward."""
+    return table[(table["scope_gate"] != "not_evaluated") & table["official_reward"].notna()]
+
+
 def summary(table: pd.DataFrame) -> dict[str, int]:
     """Return the counts of a regraded table that a reader asks for first."""
     perfect = table[table["official_reward"] == 1.0]
     failed = perfect[perfect["scope_gate"] == "fail"]
     return {
         "rows": len(table),
-        "graded": int((table["scope_gate"] != "not_evaluated").sum()),
+        "graded": len(graded(table)),
         "void": int((table["replay_mismatches"] > 0).sum()),
         "official_as_recorded": int((table["official_reward"] == table["recorded_reward"]).sum()),
         "reward_1": len(perfect),
@@ -261,7 +271,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the table on stdout (the summary goes to stderr unless the format is ``table``).
 
     Returns:
-        0, or 1 if some run could not be graded; it is in the table, with its reason.
+        0, or 1 if some run has no official reward or no scope gate verdict; it is in the table, with its reason.
     """
     table = regrade(args.files)
     if args.format == "csv":
@@ -283,7 +293,7 @@ def run(args: argparse.Namespace) -> int:
             "replay_mismatches",
             "reason",
         ]
-        print(table[shown].fillna("").to_string(index=False, max_colwidth=60))
+        print(table[shown].astype(object).fillna("").to_string(index=False, max_colwidth=60))
     counts = summary(table)
     print(summary_line(counts), file=sys.stdout if args.format == "table" else sys.stderr)
     return 0 if counts["graded"] == counts["rows"] else 1

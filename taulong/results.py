@@ -52,14 +52,18 @@ class ResultFile:
         return known[task_id]
 
     def simulation(self, run: dict) -> SimulationRun:
-        """Return a run as tau2's model. Raises DataError where it is damaged or has no messages.
+        """Return a run as tau2's model. Raises DataError where it is damaged, or has no messages or no ending.
 
-        An ending that the installed tau2 does not know is read as one that is no stop.
+        An ending that the installed tau2 does not know is read as one that is no stop; none at all is no ending.
         """
-        if not isinstance(run.get("messages"), list):
+        if "damage" in run:
+            raise DataError(run["damage"])
+        if not isinstance(run.get("messages"), list) or not run["messages"]:
             raise DataError("the run has no messages (a voice run, or damaged)")
-        endings = {reason.value for reason in SimulationRun.model_fields["termination_reason"].annotation}
-        if run.get("termination_reason") not in endings:
+        if not run.get("termination_reason"):
+            raise DataError("the run has no termination_reason (not finished, or damaged)")
+        endings = [reason.value for reason in SimulationRun.model_fields["termination_reason"].annotation]
+        if run["termination_reason"] not in endings:
             run = run | {"termination_reason": UNKNOWN_ENDING}
         return _validated(SimulationRun, run, "run")
 
@@ -77,9 +81,12 @@ def read_results(path) -> ResultFile:
         info, tasks = contents["info"], contents["tasks"]
         domain, agent = info["environment_info"]["domain_name"], info["agent_info"]["implementation"]
         tasks = {task["id"]: task for task in tasks}
-    except (KeyError, TypeError) as missing:
+        solo_mode = "solo" in agent or (info.get("user_info") or {}).get("implementation") == "dummy_user"
+    except KeyError as missing:
         raise DataError(f"{path.name} is not a tau2 result file: {missing} is missing") from None
-    if domain not in DOMAINS:
+    except (AttributeError, TypeError) as damage:
+        raise DataError(f"{path.name} is not a tau2 result file: {damage}") from None
+    if domain not in list(DOMAINS):
         raise DataError(f"{path.name} is of domain {domain!r}; accepted: {', '.join(DOMAINS)}")
     runs = contents.get("simulations")
     folder = path.parent / "simulations"
@@ -88,7 +95,6 @@ def read_results(path) -> ResultFile:
     if not isinstance(runs, list):
         raise DataError(f"{path.name} is not a tau2 result file: it has no list of simulations")
     name = f"{path.parent.name}/{path.name}" if path.name == "results.json" else path.name
-    solo_mode = "solo" in agent or info.get("user_info", {}).get("implementation") == "dummy_user"
     return ResultFile(name, domain, solo_mode, tuple(runs), tasks)
 
 
@@ -109,8 +115,6 @@ def _json_or_damage(path: Path):
 
 
 def _validated(model, contents, what: str):
-    if isinstance(contents, dict) and "damage" in contents:
-        raise DataError(contents["damage"])
     try:
         return model.model_validate(contents)
     except ValidationError as invalid:

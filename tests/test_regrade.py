@@ -5,12 +5,14 @@ import json
 import os
 from pathlib import Path
 
+import nbformat
+import pandas as pd
 import pytest
 
 from taulong.cli import main
 from taulong.demonstration import demonstration_runs, write_demonstration
 from taulong.errors import ConfigError, DataError
-from taulong.paths import ROOT
+from taulong.paths import NOTEBOOKS, ROOT
 from taulong.regrade import COLUMNS, RegradeConfig, conversation, regrade, summary, summary_line
 from taulong.results import read_results
 
@@ -150,6 +152,74 @@ def test_an_ending_that_tau2_does_not_know_is_no_stop(file, tmp_path):
     )
     row = regrade([new]).iloc[0]
     assert (row["ending"], row["official_reward"], row["scope_gate"]) == ("infrastructure", 0.0, "pass")
+    assert "'infrastructure' is unknown" in row["reason"] and "recorded 1.0, recomputed 0.0" in row["reason"]
+
+
+def _first(task=None, run=None):
+    """Return a change of the first run: of its task, or of the run itself."""
+
+    def change(contents):
+        first = contents["simulations"][0]
+        if run:
+            first.update(run)
+        if task:
+            task(next(each for each in contents["tasks"] if each["id"] == first["task_id"]))
+
+    return change
+
+
+BAD_RUNS = {
+    "cannot be graded: AttributeError: .*'nope'": _first(
+        lambda task: task["initial_state"]["initialization_actions"][0].update(func_name="nope")
+    ),
+    "cannot be graded: TypeError: .*'zz'": _first(
+        lambda task: task["initial_state"]["initialization_actions"][0].update(arguments={"zz": 1})
+    ),
+    "cannot be graded: ValidationError: [^\n]*$": _first(
+        lambda task: task["initial_state"].update(initialization_data={"agent_data": {"lines": "x"}})
+    ),
+    "cannot be graded: AttributeError": _first(lambda task: task.update(evaluation_criteria=None)),
+    "cannot be graded: AttributeError: .*'assert_nope'": _first(
+        lambda task: task["evaluation_criteria"]["env_assertions"][0].update(func_name="assert_nope")
+    ),
+    "damaged at reward_info": _first(run={"reward_info": "x"}),
+    "no termination_reason": _first(run={"termination_reason": None}),
+    "no messages": _first(run={"messages": []}),
+}
+
+
+@pytest.mark.parametrize("reason", BAD_RUNS)
+def test_a_run_that_cannot_be_graded_is_its_own_row_and_no_zero(reason, file, tmp_path, table):
+    found = regrade([altered(file, tmp_path / "bad.json", BAD_RUNS[reason])])
+    bad = found[found["reason"].notna()]
+    assert len(found) == 8 and bad.index[0] == 0 and bad["reason"].str.contains(reason).all()
+    assert bad["official_reward"].isna().all() and (bad["scope_gate"] == "not_evaluated").all()
+    assert found["recorded_reward"].iloc[0] == 1.0 or reason == "damaged at reward_info"
+    whole = found[found["reason"].isna()].set_index("simulation_id")
+    assert whole["scope_gate"].equals(table.loc[whole.index, "scope_gate"])
+    assert summary(found)["graded"] == len(whole) == 8 - len(bad)
+
+
+def test_a_run_without_an_official_reward_is_not_counted_as_graded(file, tmp_path, capsys):
+    other = altered(
+        file,
+        tmp_path / "other.json",
+        _first(lambda task: task["evaluation_criteria"].update(reward_basis=["NL_ASSERTION"])),
+    )
+    found = regrade([other])
+    refused = found["official_reward"].isna()
+    assert refused.iloc[0] and found["scope_gate"].iloc[0] == "pass" and found["reason"].notna().equals(refused)
+    assert summary(found)["graded"] == 8 - refused.sum()
+    assert main(["regrade", str(other)]) == 1 and f"graded: {8 - refused.sum()}" in capsys.readouterr().out
+
+
+def test_one_unreadable_file_leaves_the_counts_whole_numbers(file, tmp_path, capsys):
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    assert main(["regrade", str(file), str(broken), "--format", "csv"]) == 1
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [row["replay_mismatches"] for row in rows] == ["0"] * 8 + [""]
+    assert main(["regrade", str(file), str(broken)]) == 1 and "broken.json" in capsys.readouterr().out
 
 
 def test_a_differing_replay_is_void_with_its_count(file, tmp_path):
@@ -216,11 +286,27 @@ def test_json_is_strict(file, tmp_path, capsys):
     assert main(["regrade", str(file), str(broken), "--format", "json"]) == 1
     rows = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert len(rows) == 9 and rows[-1]["official_reward"] is None and rows[-1]["reason"]
+    assert [row["replay_mismatches"] for row in rows] == [0] * 8 + [None]
 
 
 def test_the_table_ends_with_the_summary(file, capsys):
     assert main(["regrade", str(file)]) == 0
     assert "reward 1.0: 6" in capsys.readouterr().out
+
+
+def test_the_notebook_without_a_readable_run_says_why_and_writes_the_metrics(tmp_path, monkeypatch, capsys):
+    (tmp_path / "broken.json").write_text("{")
+    monkeypatch.setattr("taulong.regrade.AUDIT", tmp_path)
+    names: dict = {}
+    with pd.option_context("display.width", 200, "display.max_colwidth", 70):  # the notebook sets options
+        for cell in nbformat.read(NOTEBOOKS / "50_regrade_runs.ipynb", as_version=4).cells:
+            if cell.cell_type == "code":
+                exec(cell.source, names)
+            if "parameters" in cell.metadata.get("tags", []):
+                names["files"] = [str(tmp_path / "broken.json")]
+    assert "no run could be graded:\nbroken.json is not JSON" in capsys.readouterr().out
+    metrics = json.loads((tmp_path / "regrade" / "metrics.json").read_text())
+    assert (metrics["rows"], metrics["graded"]) == (1, 0)
 
 
 # --- real runs --------------------------------------------------------------------------------------------------------
