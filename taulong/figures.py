@@ -53,7 +53,8 @@ STAGES = {
 AXES = {"teaching_seen": "teaching seen", "position": "position"}  # short: six panels stand side by side
 CHANCE = 1 / 4  # a guess among the four corrective tools
 CURVE_COLUMNS = (
-    "agent", "memory_mode", "reward", "axis", "x", "value", "low", "high", "cases", "shifts", "dropped", "level", "draws",
+    "agent", "memory_mode", "reward", "axis", "x", "value", "low", "high", "cases", "shifts", "dropped", "level",
+    "draws",
 )  # fmt: skip
 CAP_COLUMNS = (
     "agent", "memory_mode", "notebook_cap", "value", "low", "high", "cases", "shifts", "level", "note", "partial",
@@ -141,7 +142,7 @@ def curve_table(
 def plot_curves(table: pd.DataFrame) -> Figure:
     """Return the figure of curve_table: a column per agent, a row per axis, a line per memory mode, chance at 1/4."""
     if table.empty:
-        return _empty("Accuracy on testing cases: none has a score in every memory mode of its agent.", table)
+        return _empty("Accuracy on testing cases: none has a score in every memory mode of its agent.")
     agents = _agents(table)
     caption = (
         f"Accuracy on testing cases ({_one(table, 'reward').replace('_', ' ')}). {_band_caption(table, 'Band')} "
@@ -172,14 +173,14 @@ def plot_curves(table: pd.DataFrame) -> Figure:
 
 @plt.rc_context(STYLE)
 def plot_forest(table: pd.DataFrame) -> Figure:
-    """Return the forest plot of statistics.estimates_table: one row a contrast, in the order declared, in the colour of its agent."""
+    """Return the forest plot of statistics.estimates_table: a row a contrast, as declared, in its agent's colour."""
     if table.empty:
-        return _empty("Mean paired differences: no agent has a memory mode to compare with its none.", table)
+        return _empty("Mean paired differences: no agent has a memory mode to compare with its none.")
     caption = (
         f"Mean paired difference, {100 * _one(table, 'level'):g} % t interval with C - 1 degrees of freedom on shift "
         f"means; paired by case, clustered by shift; C = {_count(table['shifts'], 'shift')}. p: sign flip of shift "
-        f"means, adjusted by Holm over these {len(table)} contrasts. Hollow: fewer than 6 shifts, descriptive. A colour an agent. A t interval "
-        "may pass 1, which no difference can."
+        f"means, adjusted by Holm over these {len(table)} contrasts. Hollow: fewer than 6 shifts, descriptive. "
+        "Colours: agents. A t interval may pass 1, which no difference can."
     )
     named = table.assign(agent=table["name"].str.extract("(.*?)(?:: |/)", expand=False))
     agents = _agents(named)
@@ -218,7 +219,7 @@ def plot_forest(table: pd.DataFrame) -> Figure:
 def cap_table(
     tables: Iterable[pd.DataFrame], reward: str = "official_reward", level: float = 0.95, mode: str = "notebook"
 ) -> pd.DataFrame:  # fmt: skip
-    """Return memory value, mode - none on testing cases, for each notebook cap and each agent that ran both at every cap.
+    """Return memory value, mode - none on testing cases, by notebook cap, for each agent that ran both at every cap.
 
     Args:
         tables: one table of metrics.read_table per cap.
@@ -251,7 +252,7 @@ def cap_table(
 def plot_caps(table: pd.DataFrame) -> Figure:
     """Return the figure of cap_table: one line an agent, the caps evenly spaced."""
     if table.empty:
-        return _empty("Memory value by notebook cap: no agent ran notebook and none at every cap.", table)
+        return _empty("Memory value by notebook cap: no agent ran notebook and none at every cap.")
     caps, agents = sorted(table["notebook_cap"].unique()), _agents(table)
     spacing = "one cap, so a point an agent and no line" if len(caps) == 1 else "caps are evenly spaced"
     caption = (
@@ -297,7 +298,7 @@ def plot_rewards(table: pd.DataFrame, axis: str = "position") -> Figure:
     """Return the figure of reward_table: a column per agent, a row per memory mode, the gap shaded and labelled."""
     table = table[table["axis"] == axis]
     if table.empty:
-        return _empty("Accuracy on testing cases under two rewards: no case has both.", table)
+        return _empty("Accuracy on testing cases under two rewards: no case has both.")
     agents, modes = _agents(table), _modes(table)
     caption = (
         "Accuracy on testing cases under tau2's official reward and under the gated reward. "
@@ -338,8 +339,8 @@ def evidence_table(table: pd.DataFrame, corrective_tools: Mapping[str, str], mod
 
     The stages, from the fields of the record (``STAGES`` has the words): notebook_writes > 0 in an earlier case of the
     shift; fix_in_notebook; a commitment; the commitment is the corrective tool of the recurring cause; official_reward
-    is 1. ``outside`` is how many cases were resolved without passing all stages: lucky guesses. Empty where the mode was
-    not run; a case of several trials counts once for each.
+    is 1. ``outside`` is how many cases were resolved without passing all stages: lucky guesses. Empty where the mode
+    was not run; a case of several trials counts once for each.
 
     Columns: agent, memory_mode, stage, meaning, cases, total, share, outside, shifts, partial.
     """
@@ -378,7 +379,7 @@ def evidence_table(table: pd.DataFrame, corrective_tools: Mapping[str, str], mod
 def plot_evidence(table: pd.DataFrame) -> Figure:
     """Return the figure of evidence_table: a column per agent, a bar per stage, with the cases that reach it."""
     if table.empty:
-        return _empty("Where evidence is lost: the memory mode was not run.", table)
+        return _empty("Where evidence is lost: the memory mode was not run.")
     agents = _agents(table)
     outside = ", ".join(f"{agent} {int(table.loc[table['agent'] == agent, 'outside'].iloc[0])}" for agent in agents)
     caption = (
@@ -430,7 +431,7 @@ def lookalike_table(table: pd.DataFrame, reward: str = "official_reward", level:
 def plot_lookalikes(table: pd.DataFrame) -> Figure:
     """Return the figure of lookalike_table: a column per memory mode, one point per agent, rings where points meet."""
     if table.empty:
-        return _empty("Gain on testing cases against loss on lookalikes: no agent has a mode to compare with none.", table)
+        return _empty("Gain on testing cases against loss on lookalikes: no agent has a mode to compare with its none.")
     agents, modes = _agents(table), _modes(table)
     caption = (
         "What a mode gains on testing cases against what it loses on lookalikes, both against none; best is below and "
@@ -500,9 +501,9 @@ def _panels(
     return figure, panels
 
 
-def _empty(caption: str, table: pd.DataFrame) -> Figure:
+def _empty(caption: str) -> Figure:
     """Return the figure of a table without rows, which says so."""
-    figure, panels = _panels(1, 1, 0.5, caption, table)
+    figure, panels = _panels(1, 1, 0.5, caption, pd.DataFrame({"partial": []}))
     panels[0, 0].text(0.5, 0.5, "no cases", transform=panels[0, 0].transAxes, ha="center", va="center", color="#444444")
     panels[0, 0].set_axis_off()
     return figure
