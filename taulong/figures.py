@@ -15,7 +15,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from taulong.errors import ConfigError, check_name
-from taulong.metrics import AGENTS, MODES, MixedRecords, require_complete, require_one_version, scores, solved
+from taulong.metrics import (
+    AGENTS, MODES, MixedRecords, agents_with, require_complete, require_one_version, scores, solved,
+)  # fmt: skip
 from taulong.statistics import contrast, matched, shift_draws
 
 STYLE = {
@@ -50,6 +52,15 @@ STAGES = {
 }
 AXES = {"teaching_seen": "teaching seen", "position": "position"}  # short: six panels stand side by side
 CHANCE = 1 / 4  # a guess among the four corrective tools
+CURVE_COLUMNS = (
+    "agent", "memory_mode", "reward", "axis", "x", "value", "low", "high", "cases", "shifts", "dropped", "level",
+    "draws",
+)  # fmt: skip
+CAP_COLUMNS = (
+    "agent", "memory_mode", "notebook_cap", "value", "low", "high", "cases", "shifts", "level", "note", "partial",
+)  # fmt: skip
+EVIDENCE_COLUMNS = ("agent", "memory_mode", "stage", "meaning", "cases", "total", "share", "outside", "shifts")
+LIMITS = dict.fromkeys(("value", "low", "high"), float)  # columns that are numbers also where all are missing
 SINGLE, DOUBLE = 3.4, 7.0  # widths in inches of one and two print columns
 
 
@@ -123,12 +134,15 @@ def curve_table(
         kept = pairs.kept.set_axis(modes, axis=1)
         rows += [{"agent": agent, "memory_mode": name, "reward": reward} | point
                  for name, point in _points(kept, pairs.cases, level, draws, seed)]  # fmt: skip
-    return pd.DataFrame(rows).assign(partial=require_complete(table, allow_partial=True))
+    partial = require_complete(table, allow_partial=True)
+    return pd.DataFrame(rows, columns=CURVE_COLUMNS).astype(LIMITS).assign(partial=partial)
 
 
 @plt.rc_context(STYLE)
 def plot_curves(table: pd.DataFrame) -> Figure:
     """Return the figure of curve_table: a column per agent, a row per axis, a line per memory mode, chance at 1/4."""
+    if table.empty:
+        return _empty("Accuracy on testing cases: none has a score in every memory mode of its agent.")
     agents = _agents(table)
     caption = (
         f"Accuracy on testing cases ({_one(table, 'reward').replace('_', ' ')}). {_band_caption(table, 'Band')} "
@@ -159,26 +173,32 @@ def plot_curves(table: pd.DataFrame) -> Figure:
 
 @plt.rc_context(STYLE)
 def plot_forest(table: pd.DataFrame) -> Figure:
-    """Return the forest plot of statistics.estimates_table: one row a contrast, in the order declared."""
+    """Return the forest plot of statistics.estimates_table: a row a contrast, as declared, in its agent's colour."""
+    if table.empty:
+        return _empty("Mean paired differences: no agent has a memory mode to compare with its none.")
     caption = (
         f"Mean paired difference, {100 * _one(table, 'level'):g} % t interval with C - 1 degrees of freedom on shift "
         f"means; paired by case, clustered by shift; C = {_count(table['shifts'], 'shift')}. p: sign flip of shift "
-        f"means, adjusted by Holm over these {len(table)} contrasts. Hollow: fewer than 6 shifts, descriptive."
+        f"means, adjusted by Holm over these {len(table)} contrasts. Hollow: fewer than 6 shifts, descriptive. "
+        "Colours: agents. A t interval may pass 1, which no difference can."
     )
+    named = table.assign(agent=table["name"].str.extract("(.*?)(?:: |/)", expand=False))
+    agents = _agents(named)
     lost = int((table["planned"] - table["cases"]).sum())
     partial = f"PARTIAL: {lost} of {int(table['planned'].sum())} pairs dropped" if lost else ""
     figure, panels = _panels(1, 1, 0.35 + 0.19 * len(table), caption, table.assign(partial=partial), width=DOUBLE)
     panel = panels[0, 0]
     panel.axvline(0, color="#444444", linewidth=0.8)
     texts = []
-    for at, row in enumerate(table.itertuples()):
+    for at, row in enumerate(named.itertuples()):
         if pd.isna(row.value):
             texts.append("no number: " + textwrap.shorten(row.note, 40))
             continue
-        shape = {"marker": POPULATION_MARKERS[row.population], "color": "#0072b2", "capsize": 0, "linestyle": ""}
+        colour = _agent_style(row.agent, agents)["color"]
+        shape = {"marker": POPULATION_MARKERS[row.population], "color": colour, "capsize": 0, "linestyle": ""}
         if not pd.isna(row.low):
-            panel.plot([row.low, row.high], [at, at], color="#0072b2", linewidth=1.2)
-        panel.errorbar([row.value], [at], mfc="white" if row.descriptive else "#0072b2", **shape)
+            panel.plot([row.low, row.high], [at, at], color=colour, linewidth=1.2)
+        panel.errorbar([row.value], [at], mfc="white" if row.descriptive else colour, **shape)
         limits = f"[{row.low:+.2f}, {row.high:+.2f}]" if row.low < row.high else "[no variation]"
         limits = "[no interval]" if pd.isna(row.low) else limits
         texts.append(f"{row.value:+.2f} {limits}" + ("" if pd.isna(row.p_holm) else f"  p = {row.p_holm:.2g}"))
@@ -199,10 +219,10 @@ def plot_forest(table: pd.DataFrame) -> Figure:
 def cap_table(
     tables: Iterable[pd.DataFrame], reward: str = "official_reward", level: float = 0.95, mode: str = "notebook"
 ) -> pd.DataFrame:  # fmt: skip
-    """Return memory value, mode - none on testing cases, for each notebook cap and each agent that ran at every cap.
+    """Return memory value, mode - none on testing cases, by notebook cap, for each agent that ran both at every cap.
 
     Args:
-        tables: one table of metrics.read_table per cap, with both modes.
+        tables: one table of metrics.read_table per cap.
 
     Columns: agent, memory_mode, notebook_cap, value, low, high, cases, shifts, level, note, partial.
 
@@ -214,7 +234,7 @@ def cap_table(
     by_cap = {int(cap): table for table in tables for cap in table["notebook_cap"].unique()}
     if len(by_cap) < len(tables):
         raise MixedRecords(f"notebook_cap: {len(tables)} runs have {len(by_cap)} caps; give one run for each cap")
-    everywhere = set.intersection(*(set(table["agent"]) for table in tables))
+    everywhere = set.intersection(*(set(agents_with(table, mode, "none")) for table in tables))
     rows = []
     for cap, table in sorted(by_cap.items()):
         partial = require_complete(table, allow_partial=True)
@@ -225,16 +245,19 @@ def cap_table(
                 "high": found.high, "cases": found.cases, "shifts": found.shifts, "level": level, "note": found.note,
                 "partial": partial,
             })  # fmt: skip
-    return pd.DataFrame(rows).astype({"value": float, "low": float, "high": float})
+    return pd.DataFrame(rows, columns=CAP_COLUMNS).astype(LIMITS)
 
 
 @plt.rc_context(STYLE)
 def plot_caps(table: pd.DataFrame) -> Figure:
     """Return the figure of cap_table: one line an agent, the caps evenly spaced."""
+    if table.empty:
+        return _empty("Memory value by notebook cap: no agent ran notebook and none at every cap.")
     caps, agents = sorted(table["notebook_cap"].unique()), _agents(table)
+    spacing = "one cap, so a point an agent and no line" if len(caps) == 1 else "caps are evenly spaced"
     caption = (
         f"Memory value: accuracy on testing cases, {_one(table, 'memory_mode')} - none. {_t_caption(table, 'value')} "
-        "Agents are shifted sideways to be told apart; caps are evenly spaced."
+        f"Agents are shifted sideways to be told apart; {spacing}."
     )
     figure, panels = _panels(1, 1, 2.1, caption, table)
     panel = panels[0, 0]
@@ -266,13 +289,16 @@ def reward_table(table: pd.DataFrame, level: float = 0.95, draws: int = 2000, se
             kept = pd.concat([pairs.kept[0].rename(reward) for reward, pairs in both.items()], axis=1).dropna()
             rows += [{"agent": agent, "memory_mode": mode, "reward": reward} | point
                      for reward, point in _points(kept, both["official_reward"].cases, level, draws, seed)]  # fmt: skip
-    return pd.DataFrame(rows).assign(partial=require_complete(table, allow_partial=True))
+    partial = require_complete(table, allow_partial=True)
+    return pd.DataFrame(rows, columns=CURVE_COLUMNS).astype(LIMITS).assign(partial=partial)
 
 
 @plt.rc_context(STYLE)
 def plot_rewards(table: pd.DataFrame, axis: str = "position") -> Figure:
     """Return the figure of reward_table: a column per agent, a row per memory mode, the gap shaded and labelled."""
     table = table[table["axis"] == axis]
+    if table.empty:
+        return _empty("Accuracy on testing cases under two rewards: no case has both.")
     agents, modes = _agents(table), _modes(table)
     caption = (
         "Accuracy on testing cases under tau2's official reward and under the gated reward. "
@@ -313,19 +339,21 @@ def evidence_table(table: pd.DataFrame, corrective_tools: Mapping[str, str], mod
 
     The stages, from the fields of the record (``STAGES`` has the words): notebook_writes > 0 in an earlier case of the
     shift; fix_in_notebook; a commitment; the commitment is the corrective tool of the recurring cause; official_reward
-    is 1. ``outside`` is how many cases were resolved without passing all stages: lucky guesses.
+    is 1. ``outside`` is how many cases were resolved without passing all stages: lucky guesses. Empty where the mode
+    was not run; a case of several trials counts once for each.
 
     Columns: agent, memory_mode, stage, meaning, cases, total, share, outside, shifts, partial.
     """
-    table = table[table["memory_mode"] == check_name("mode", mode, table["memory_mode"].unique())]
+    table = table[table["memory_mode"] == check_name("mode", mode, MODES)]
     if unknown := set(table["recurring_cause"].dropna()) - set(corrective_tools):
         given = ", ".join(corrective_tools)
         raise ConfigError(f"corrective_tools: none for {', '.join(sorted(unknown))}; given for {given}")
+    shift = ["shift_id", "trial"] if "trial" in table else ["shift_id"]  # each trial of a shift has its own notebook
     rows = []
     for agent in _agents(table):
-        own = table[table["agent"] == agent].sort_values(["shift_id", "position"])
+        own = table[table["agent"] == agent].sort_values([*shift, "position"])
         writes = own["notebook_writes"].fillna(0).astype(float)
-        earlier = writes.groupby(own["shift_id"]).cumsum() - writes
+        earlier = writes.groupby([own[field] for field in shift]).cumsum() - writes
         own = own.assign(written=earlier > 0, resolved=solved(scores(own, "official_reward")))
         own = own[(own["population"] == "testing") & (own["outcome"] == "scored")]
         reached = pd.Series(True, index=own.index)
@@ -343,12 +371,15 @@ def evidence_table(table: pd.DataFrame, corrective_tools: Mapping[str, str], mod
                 "total": len(own), "share": count / len(own) if len(own) else float("nan"),
                 "outside": int((own["resolved"] & ~reached).sum()), "shifts": own["shift_id"].nunique(),
             })  # fmt: skip
-    return pd.DataFrame(rows).assign(partial=require_complete(table, allow_partial=True))
+    partial = require_complete(table, allow_partial=True)
+    return pd.DataFrame(rows, columns=EVIDENCE_COLUMNS).astype({"share": float}).assign(partial=partial)
 
 
 @plt.rc_context(STYLE)
 def plot_evidence(table: pd.DataFrame) -> Figure:
     """Return the figure of evidence_table: a column per agent, a bar per stage, with the cases that reach it."""
+    if table.empty:
+        return _empty("Where evidence is lost: the memory mode was not run.")
     agents = _agents(table)
     outside = ", ".join(f"{agent} {int(table.loc[table['agent'] == agent, 'outside'].iloc[0])}" for agent in agents)
     caption = (
@@ -380,7 +411,7 @@ def lookalike_table(table: pd.DataFrame, reward: str = "official_reward", level:
     partial. ``cases`` and ``shifts`` are those of the testing contrast.
     """
     rows = []
-    for agent in _agents(table):
+    for agent in agents_with(table, "none"):
         for mode in _modes(table[table["agent"] == agent]):
             if mode in ("none", "frozen"):  # the frozen second pass has no lookalikes
                 continue
@@ -399,12 +430,14 @@ def lookalike_table(table: pd.DataFrame, reward: str = "official_reward", level:
 @plt.rc_context(STYLE)
 def plot_lookalikes(table: pd.DataFrame) -> Figure:
     """Return the figure of lookalike_table: a column per memory mode, one point per agent, rings where points meet."""
+    if table.empty:
+        return _empty("Gain on testing cases against loss on lookalikes: no agent has a mode to compare with its none.")
     agents, modes = _agents(table), _modes(table)
     caption = (
         "What a mode gains on testing cases against what it loses on lookalikes, both against none; best is below and "
         f"to the right. {_t_caption(table, 'gain')} Rings around one another share a centre."
     )
-    figure, panels = _panels(1, max(1, len(modes)), 1.9, caption, table, sharex=True, sharey=True)
+    figure, panels = _panels(1, len(modes), 1.9, caption, table, sharex=True, sharey=True)
     for mode, panel in zip(modes, panels[0]):
         panel.axhline(0, color="#444444", linewidth=0.6)
         panel.axvline(0, color="#444444", linewidth=0.6)
@@ -466,6 +499,14 @@ def _panels(
     partial = "; ".join(sorted(set(table["partial"].dropna()) - {""}))
     figure.partial = textwrap.fill(partial, int(16 * width))
     return figure, panels
+
+
+def _empty(caption: str) -> Figure:
+    """Return the figure of a table without rows, which says so."""
+    figure, panels = _panels(1, 1, 0.5, caption, pd.DataFrame({"partial": []}))
+    panels[0, 0].text(0.5, 0.5, "no cases", transform=panels[0, 0].transAxes, ha="center", va="center", color="#444444")
+    panels[0, 0].set_axis_off()
+    return figure
 
 
 def _finish(figure: Figure, panels: np.ndarray, agents: list[str], label: str | None) -> None:

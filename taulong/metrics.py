@@ -97,6 +97,12 @@ def with_owed(records: pd.DataFrame, planned: pd.DataFrame | None = None) -> pd.
     return table.drop(columns=["_agent", "_mode"]).reset_index(drop=True)
 
 
+def agents_with(table: pd.DataFrame, *modes: str) -> list[str]:
+    """Return the agents that have cases, scored or not, in each of these memory modes, in the order of the table."""
+    ran = table.groupby("agent", sort=False)["memory_mode"].agg(set)
+    return [agent for agent, have in ran.items() if have >= set(modes)]
+
+
 def _rank(names: pd.Series, order: tuple[str, ...]) -> pd.Series:
     return names.map({name: at for at, name in enumerate(order)}).fillna(len(order))
 

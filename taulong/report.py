@@ -1,11 +1,53 @@
 """``taulong report``: the executed ``40_memory_value`` of a run as one self-contained HTML file."""
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
-from taulong.errors import DataError
+from taulong.errors import ConfigError, DataError, check_integer
 from taulong.notebooks import run_notebook
 from taulong.paths import OUTPUTS, RUNS, atomic_write, shown
+
+
+@dataclass(frozen=True)
+class ReportConfig:
+    """What ``40_memory_value`` reports, checked before anything is read.
+
+    Attributes:
+        run: a run folder below data/runs.
+        cap_runs: run folders that differ from it in the notebook cap alone.
+        level: of every interval, within (0, 1).
+        seed: of the bootstrap bands and of drawn sign flips, at least 0.
+        max_dropped: share of pairs that may lack a score before a contrast is refused, within [0, 1).
+        difference: of accuracy, that a larger run should detect, within (0, 1].
+        allow_partial: whether a run that is not complete is reported.
+
+    Raises ConfigError naming the field, its value and what is accepted.
+    """
+
+    run: str
+    cap_runs: tuple[str, ...] = ()
+    level: float = 0.95
+    seed: int = 0
+    max_dropped: float = 0.1
+    difference: float = 0.1
+    allow_partial: bool = False
+
+    def __post_init__(self) -> None:
+        check_integer("seed", self.seed, 0)
+        for field in ("level", "max_dropped", "difference"):
+            if isinstance(value := getattr(self, field), bool) or not isinstance(value, int | float):
+                raise ConfigError(f"{field}: {value!r} is not a number")
+        names = [self.run, *self.cap_runs]
+        for field, good, accepted in (
+            ("run", bool(self.run), "the name of a run folder"),
+            ("cap_runs", len(set(names)) == len(names), "other runs than run, each once"),
+            ("level", 0 < self.level < 1, "within (0, 1)"),
+            ("max_dropped", 0 <= self.max_dropped < 1, "within [0, 1)"),
+            ("difference", 0 < self.difference <= 1, "within (0, 1]"),
+        ):
+            if not good:
+                raise ConfigError(f"{field}: {getattr(self, field)!r}; accepted: {accepted}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,7 +20,7 @@ import pandas as pd
 from scipy import special, stats
 
 from taulong.errors import ConfigError, DataError, check_name
-from taulong.metrics import ARM_FIELDS, require_one_version, scores, solved
+from taulong.metrics import ARM_FIELDS, agents_with, require_one_version, scores, solved
 
 MAX_DROPPED = 0.1  # share of planned pairs that may be missing before an estimate is refused
 DESCRIPTIVE_BELOW = 6  # an exact sign-flip test of fewer shifts cannot reach p < .05
@@ -128,8 +128,9 @@ def memory_contrasts(
     """Return the contrasts of the memory question: every mode of every agent against its own none.
 
     On testing cases, where memory can help, then on lookalikes, where it can mislead; the frozen second pass has no
-    lookalikes.
+    lookalikes. An agent that was not run without memory has no contrast.
     """
+    table = table[table["agent"].isin(agents_with(table, "none"))]
     arms = [Arm(*arm) for arm in table[["agent", "memory_mode"]].drop_duplicates().itertuples(index=False)]
     return [
         contrast(table, arm, Arm(arm.agent, "none"), metric, population, level, max_dropped, seed)
@@ -257,6 +258,13 @@ def pass_hat_k(
     return result.reset_index().assign(k=k)
 
 
+def fewest_trials(table: pd.DataFrame, population: str | None = None) -> int:
+    """Return the number of scored trials that every case of every arm has: pass^k can be given up to this k."""
+    chosen = _population(table, population)
+    scored = (chosen["outcome"] == "scored").groupby([chosen[field] for field in ("agent", "memory_mode", "case_id")])
+    return int(scored.sum().min())
+
+
 def holm(p_values: list[float | None]) -> list[float | None]:
     """Return the p values adjusted by Holm's step-down method (Holm 1979), in the order given.
 
@@ -272,9 +280,11 @@ def holm(p_values: list[float | None]) -> list[float | None]:
 
 def estimates_table(estimates: list[Estimate]) -> pd.DataFrame:
     """Return declared contrasts as a table, in their order, with Holm's adjusted p over all of them in ``p_holm``."""
-    table = pd.DataFrame([dataclasses.asdict(found) for found in estimates])
+    columns = [field.name for field in dataclasses.fields(Estimate)]
+    table = pd.DataFrame([dataclasses.asdict(found) for found in estimates], columns=columns)
     table["dropped"] = [", ".join(f"{arm} {count}" for arm, count in found.dropped.items()) for found in estimates]
-    table[["value", "low", "high", "p"]] = table[["value", "low", "high", "p"]].astype(float)
+    table = table.astype(dict.fromkeys(("value", "low", "high", "level", "p"), float))
+    table = table.astype({"shifts": int, "cases": int, "planned": int, "descriptive": bool})
     table.insert(table.columns.get_loc("p") + 1, "p_holm", np.array(holm([found.p for found in estimates]), float))
     return table
 

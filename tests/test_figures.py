@@ -6,10 +6,10 @@ import pytest
 
 from synthetic import CAUSES, make_records, pair_table
 from taulong.figures import (
-    MODE_STYLE, cap_table, curve_table, evidence_table, lookalike_table, plot_caps, plot_curves, plot_evidence, plot_forest,
-    plot_lookalikes, plot_placement, plot_rewards, reward_table, save_figure,
+    AGENT_COLOURS, MODE_STYLE, cap_table, curve_table, evidence_table, lookalike_table, plot_caps, plot_curves,
+    plot_evidence, plot_forest, plot_lookalikes, plot_placement, plot_rewards, reward_table, save_figure,
 )  # fmt: skip
-from taulong.metrics import MODES, MixedRecords, with_owed
+from taulong.metrics import MODES, MixedRecords, case_metrics, suspect_cases, with_owed
 from taulong.statistics import contrast, estimates_table, memory_contrasts
 
 AGENTS = ("learner", "guesser", "parrot", "transferrer", "meddler")
@@ -235,3 +235,67 @@ def test_figures_are_white_whatever_the_theme(table):
     with matplotlib.rc_context({"figure.facecolor": "black", "axes.facecolor": "black", "text.color": "white"}):
         figure = plot_caps(caps(table))
     assert np.allclose(figure.get_facecolor(), 1) and np.allclose(figure.axes[0].get_facecolor(), 1)
+
+
+def owed_arm(records, mode):
+    """Return the table of a partial run that owes every case of a mode."""
+    keys = ["shift_id", "case_id", "position", "population", "recurring_cause", "teaching_seen", "agent", "memory_mode"]
+    return with_owed(records[records["memory_mode"] != mode], records[keys])
+
+
+WITHOUT = {
+    "none alone": lambda: with_owed(make_records(modes=("none",), num_shifts=2)),
+    "notebook alone": lambda: with_owed(make_records(modes=("notebook",), num_shifts=2)),
+    "no notebook": lambda: with_owed(make_records(modes=("none", "oracle"), num_shifts=2)),
+    "notebook owed": lambda: owed_arm(make_records(modes=("none", "notebook"), num_shifts=2), "notebook"),
+    "none owed": lambda: owed_arm(make_records(modes=("none", "notebook"), num_shifts=2), "none"),
+}
+EMPTY = {
+    "none alone": {"forest", "caps", "evidence", "lookalikes"},
+    "notebook alone": {"forest", "caps", "lookalikes"},
+    "no notebook": {"caps", "evidence"},
+    "notebook owed": {"curves"},
+    "none owed": {"curves"},
+}
+
+
+@pytest.mark.parametrize("shape", WITHOUT)
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_run_without_an_arm_gives_a_table_with_its_columns_and_a_figure_that_says_so(name, shape, table):
+    compute, plot = FIGURES[name]
+    rows = compute(WITHOUT[shape]())
+    assert list(rows) == list(compute(table))
+    assert rows.empty is (name in EMPTY[shape])
+    figure = plot(rows)
+    figure.draw_without_rendering()
+    assert ("no cases" in [text.get_text() for text in figure.axes[0].texts]) is rows.empty
+    assert figure.caption
+
+
+@pytest.mark.parametrize("shape", WITHOUT)
+def test_the_tables_of_the_notebook_pivot_without_an_arm(shape):
+    table = WITHOUT[shape]()
+    curve_table(table).pivot_table(index=["agent", "x"], columns="memory_mode", values="value", sort=False).round(3)
+    caps(table).pivot_table(index="agent", columns="notebook_cap", values="value", sort=False).round(3)
+    evidence = evidence_table(table, CAUSES)
+    evidence.pivot_table(index="agent", columns="stage", values="cases", aggfunc="first", sort=False)
+    assert len(suspect_cases(table)) <= table["case_id"].nunique()
+    assert set(case_metrics(table)["memory_mode"]) == set(table["memory_mode"])
+
+
+def test_a_note_of_another_trial_is_not_evidence():
+    first, second = (make_records(modes=("notebook",), num_shifts=2).assign(trial=trial) for trial in (0, 1))
+    second["notebook_writes"] = 0
+    rows = evidence_table(with_owed(pd.concat([first, second], ignore_index=True)), CAUSES).set_index("stage")
+    assert rows.loc["written", ["cases", "total"]].tolist() == [8, 16]
+
+
+def test_the_forest_takes_the_colours_of_the_agents(table):
+    rows = contrasts(table)
+    drawn = [line for line in plot_forest(rows).axes[0].lines if line.get_marker() not in ("None", None)]
+    agents = [name.partition(":")[0] for name in rows["name"]]
+    assert [line.get_color() for line in drawn] == [AGENT_COLOURS[AGENTS.index(agent)] for agent in agents]
+
+
+def test_one_cap_is_said_to_be_one(table):
+    assert "one cap" in " ".join(plot_caps(cap_table([table.assign(notebook_cap=500)])).caption.split())

@@ -1,6 +1,7 @@
 """Every statistic against hand-worked cases, closed forms and properties."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,11 @@ from scipy import stats
 
 from synthetic import make_records, pair_table
 from taulong.coverage import clustered_t, coverage_table, equal, lumpy, not_clustered, one_baseline, smooth
+from taulong.errors import ConfigError
 from taulong.metrics import with_owed
+from taulong.report import ReportConfig
 from taulong.statistics import (
-    Estimate, arm_mean, cluster_interval, contrast, estimates_table, fieller, headroom_share, holm, learning_slope,
+    Estimate, arm_mean, cluster_interval, contrast, estimates_table, fewest_trials, fieller, headroom_share, holm, learning_slope,
     memory_contrasts, pass_hat_k, plan_shifts, shift_draws, sign_flip_p, t_power, variance_components,
 )  # fmt: skip
 
@@ -226,6 +229,9 @@ def test_pass_hat_k_is_the_share_of_subsets_that_all_succeed():
     assert by_mode == pytest.approx({1: (2 / 3 + 1) / 2, 2: (1 / 3 + 1) / 2, 3: 0.5})
     with pytest.raises(ValueError, match=r"pass\^4 needs 4 scored trials a case; eval-1000000/1"):
         pass_hat_k(table, 4)
+    assert fewest_trials(table) == 3
+    table.loc[(table["trial"] == 2) & (table["memory_mode"] == "none"), "outcome"] = "unscored"
+    assert fewest_trials(table, "testing") == 2
 
 
 def test_holm_by_hand():
@@ -300,6 +306,30 @@ def test_the_contrasts_of_the_memory_question():
         ("learner: notebook - none", "testing"), ("learner: oracle - none", "testing"),
         ("learner: notebook - none", "lookalike"), ("learner: oracle - none", "lookalike"),
     ]  # fmt: skip
+
+
+def test_an_agent_that_was_not_run_without_memory_has_no_contrast():
+    records = make_records(agents=("learner", "parrot"), num_shifts=2)
+    table = with_owed(records[(records["agent"] == "learner") | (records["memory_mode"] != "none")])
+    assert {found.name.partition(":")[0] for found in memory_contrasts(table)} == {"learner"}
+    nothing = estimates_table(memory_contrasts(table[table["agent"] == "parrot"]))
+    full = estimates_table(memory_contrasts(table))
+    assert nothing.empty and list(nothing) == list(full)
+    assert nothing[["value", "p_holm", "cases"]].dtypes.equals(full[["value", "p_holm", "cases"]].dtypes)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "accepted"),
+    [
+        ("level", 95.0, "within (0, 1)"), ("level", 1.0, "within (0, 1)"), ("seed", -1, "of at least 0"),
+        ("max_dropped", 1.5, "within [0, 1)"), ("difference", 0.0, "within (0, 1]"), ("level", "0.95", "not a number"),
+        ("run", "", "the name of a run folder"), ("cap_runs", ("smoke",), "other runs than run"),
+    ],
+)  # fmt: skip
+def test_a_report_that_cannot_be_made_is_refused_by_field(field, value, accepted):
+    with pytest.raises(ConfigError, match=re.escape(f"{field}: {value!r}")) as refused:
+        ReportConfig(**{"run": "smoke", field: value})
+    assert accepted in str(refused.value)
 
 
 # --- coverage ------------------------------------------------------------------------------------------------------
