@@ -297,12 +297,26 @@ def _clean(path: Path):
     for index, cell in enumerate(notebook.cells):
         cell.metadata.pop("papermill", None)
         cell.metadata.pop("execution", None)
+        if cell.cell_type == "code":
+            cell.outputs = _joined(cell.outputs)
         tags = cell.metadata.get("tags", [])
         if not tags:
             cell.metadata.pop("tags", None)
         elif tags[0] in ("injected-parameters", "papermill-error-cell-tag"):
             cell.id = f"{tags[0]}-{index}"
     return notebook
+
+
+def _joined(outputs: list) -> list:
+    """Return outputs with what was printed in one go in one piece: where a kernel cuts a long text is chance."""
+    joined: list = []
+    for output in outputs:
+        last = joined[-1] if joined else None
+        if last and output.output_type == last.output_type == "stream" and output.name == last.name:
+            last.text += output.text
+        else:
+            joined.append(output)
+    return joined
 
 
 def _incomplete(notebook) -> str | None:

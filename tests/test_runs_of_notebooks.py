@@ -250,3 +250,11 @@ def test_a_metric_that_is_no_number_is_refused_by_name_and_nothing_written(value
     with pytest.raises(TypeError, match="is a set; accepted: numbers"):
         write_metrics(tmp_path / "metrics.json", {"modes": {"none"}})
     assert os.listdir(tmp_path) == [] and capsys.readouterr().out == ""
+
+
+def test_what_was_printed_is_one_piece_wherever_the_kernel_cut_it():
+    def stream(name, text):
+        return nbformat.v4.new_output("stream", name=name, text=text)
+
+    cut = [stream("stdout", "a"), stream("stdout", "b\n"), stream("stderr", "c"), stream("stdout", "d")]
+    assert [(output.name, output.text) for output in notebooks._joined(cut)] == [("stdout", "ab\n"), ("stderr", "c"), ("stdout", "d")]
