@@ -88,14 +88,12 @@ __all__ = [
     "EnvAssertion", "EnvFunctionCall", "Environment", "EvaluationType", "Installation", "LLMAgent", "Message",
     "MultiToolMessage", "Orchestrator", "RewardInfo", "RewardType", "Role", "SimulationRun", "Task", "TelecomDB",
     "TelecomEnvironment", "TelecomTools", "TelecomUserDB", "TelecomUserTools", "TerminationReason", "ToolCall", "ToolMessage",
-    "ToolType", "UserMessage", "UserSimulator", "completion", "database_contents", "domain_tasks", "environment_maker",
+    "ToolType", "UserMessage", "UserSimulator", "completion", "database_contents", "database_with", "domain_tasks", "environment_maker",
     "evaluate_simulation", "get_today", "installation", "is_tool", "load_tasks", "new_database", "new_environment",
     "new_user_database", "official_reward", "policy", "reached_reward", "registry", "route_completions", "simulation_reward",
     "telecom_splits", "telecom_tasks", "tool_names", "tool_schema",
 ]
 
-POLICY_TYPES = ("manual", "workflow")
-TELECOM_DATA = DATA_DIR / "tau2" / "domains" / "telecom"
 
 
 @dataclass(frozen=True)
@@ -204,6 +202,14 @@ def new_database(contents: dict | None = None) -> TelecomDB:
     Validating plain data costs a tenth of parsing the TOML file, which tau2 does for every environment.
     """
     return TelecomDB.model_validate(database_contents() if contents is None else contents)
+
+
+def database_with(*records: dict[str, list[dict]]) -> TelecomDB:
+    """Return a fresh agent database: the shipped customers as bystanders, and the given rows, by table, after them."""
+    shipped = database_contents()
+    return new_database(
+        {table: shipped[table] + [row for added in records for row in added.get(table, [])] for table in shipped}
+    )
 
 
 def new_user_database(contents: dict | None = None) -> TelecomUserDB:

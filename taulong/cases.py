@@ -111,8 +111,7 @@ class CaseRun:
 def new_case_environment(case: Case, memory: Memory, solo_mode: bool = False) -> CaseEnvironment:
     """Return the fresh environment of a case; what tau2's evaluator is given as its constructor."""
     domain, policy = backend.policy()
-    shipped = backend.database_contents()
-    database = backend.new_database({table: shipped[table] + case.records.get(table, []) for table in shipped})
+    database = backend.database_with(case.records)
     tools = NotebookTools(database, memory.text, memory.cap) if memory.writable else backend.TelecomTools(database)
     return CaseEnvironment(
         domain, policy, tools, backend.TelecomUserTools(backend.new_user_database()), case.population == "testing"

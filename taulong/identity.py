@@ -48,11 +48,6 @@ class Customer:
         held = [row[key] for table, key in keys.items() for row in self.records[table]]
         return held + [line["phone_number"] for line in self.records["lines"]]
 
-    def database(self) -> backend.TelecomDB:
-        """Return a fresh agent database: the shipped customers as bystanders, and this one."""
-        shipped = backend.database_contents()
-        return backend.new_database({table: shipped[table] + self.records.get(table, []) for table in shipped})
-
 
 def phone_models() -> list[str]:
     """Return the phone models of tau2's shipped database, in its order."""

@@ -312,9 +312,8 @@ def export_tasks(shift: Shift, folder: str | Path) -> Path:
     from taulong import backend
 
     folder = Path(folder)
-    shipped = backend.database_contents()
-    tables = {table: shipped[table] + [row for case in shift.cases for row in case.records.get(table, [])] for table in shipped}
-    atomic_write(folder / "db.json", backend.new_database(tables).model_dump_json(indent=1) + "\n")
+    database = backend.database_with(*(case.records for case in shift.cases))
+    atomic_write(folder / "db.json", database.model_dump_json(indent=1) + "\n")
     path = folder / "tasks.json"
     atomic_write(path, json.dumps([case.task for case in shift.cases], indent=1, ensure_ascii=False) + "\n")
     return path
