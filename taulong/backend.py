@@ -37,6 +37,7 @@ def _require_tau2() -> None:
 
 _require_tau2()
 
+import httpx  # noqa: E402
 import litellm  # noqa: E402
 from loguru import logger  # noqa: E402
 
@@ -80,7 +81,10 @@ except ImportError:  # upstream 1.0
     from tau2.user.user_simulator_base import HalfDuplexUser as BaseUser  # noqa: E402
 
 litellm.suppress_debug_info = True  # else it prints an advertisement with every failed call
-litellm.client_session = None  # upstream's holds ten connections, however many threads there are
+# One connection a thread, kept: a pool that closes idle connections may close one that another thread was just given,
+# which then waits until its timeout (encode/httpcore issue 1110), and upstream's holds ten connections.
+_KEPT = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=None)
+litellm.client_session = httpx.Client(limits=_KEPT, follow_redirects=True)
 completion = litellm.completion
 
 __all__ = [
@@ -140,9 +144,13 @@ def route_completions(complete: Callable) -> None:
     """Have every model call of tau2's agent and customer made by ``complete``, in place of LiteLLM's ``completion``.
 
     tau2 has no other place for what both of its releases leave out: retries that outlast a rate limit, the tokens of
-    answers that cannot be used, errors without keys.
+    answers that cannot be used, errors without keys. The price that LiteLLM has put on an answer is not worked out
+    again for the message, which takes half a millisecond.
     """
     _llm_utils.completion = complete
+    _llm_utils.completion_cost = lambda completion_response: (
+        completion_response._hidden_params.get("response_cost") or 0.0
+    )
 
 
 # --- tasks ----------------------------------------------------------------------------------------------------------
