@@ -187,7 +187,8 @@ class ModelCalls:
         if message.content:
             message.content = scrub(without_reasoning(message.content), self._key)
         for call in message.tool_calls or ():
-            call.function.arguments = scrub(call.function.arguments or "", self._key)
+            # Some servers send an empty text for no arguments.
+            call.function.arguments = scrub(call.function.arguments or "{}", self._key)
         return response
 
     def _attempt(self, arguments: dict):

@@ -4,7 +4,8 @@ LiteLLM, tau2's agent and customer, retries and timeouts are the real ones; only
 It keeps no state of conversations: from the messages of a request it replays the scripted side up to its next turn. Who
 calls, it knows from the seed, which the suite derives for every case and side.
 
-Run as a program it serves until its input closes: ``python tests/endpoint.py SHIFTS [LATENCY]`` prints its address.
+Run as a program it serves until its input closes: ``python tests/endpoint.py SHIFTS [LATENCY]`` prints its address and,
+at the end, when each request came (seconds, of the monotonic clock that all processes of a machine share).
 """
 
 import json
@@ -17,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from taulong.agents import AGENTS, ScriptedAgent
 from taulong.backend import AssistantMessage, Task, ToolCall, ToolMessage, UserMessage
+from taulong.causes import recurring_causes
 from taulong.customer import ScriptedCustomer
 from taulong.draws import Draws
 from taulong.memory import Memory
@@ -82,6 +84,7 @@ CONTEXT_WINDOW = Fault(
 
 def scripted_sides(shifts: Iterable[Shift], agent: str = "learner", trials: int = 1) -> dict[int, Callable]:
     """Return, by the seed of a case and side, the function that makes its scripted side from the system prompt."""
+    recurring_causes()  # once, before there are threads
     sides: dict[int, Callable] = {}
     for shift in shifts:
         for case in shift.cases:
@@ -109,12 +112,15 @@ class Endpoint:
         latency: seconds an answer takes, give or take a half: equal ones would make all conversations march in step.
         faults: faults of the coming requests, in order; None is no fault.
         fault: called with (number of the request, request), gives its fault or None; asked when ``faults`` is used up.
+        keep: False keeps only when requests came, not what they were.
     """
 
-    def __init__(self, sides=None, latency=0.0, faults=(), fault=lambda number, request: None):
-        self.sides, self.latency, self.faults, self.fault = sides or {}, latency, list(faults), fault
+    def __init__(self, sides=None, latency=0.0, faults=(), fault=lambda number, request: None, keep=True):
+        self.sides, self.latency, self.faults, self.fault, self.keep = sides or {}, latency, list(faults), fault, keep
         self.requests: list[dict] = []
         self.headers: list = []
+        self.times: list[float] = []
+        self.connections = 0
         self.lock = threading.Lock()
         self.closing = threading.Event()
         endpoint = self
@@ -123,6 +129,10 @@ class Endpoint:
             daemon_threads = True
             block_on_close = False
             request_queue_size = 256
+
+            def verify_request(self, request, client_address):
+                endpoint.connections += 1
+                return True
 
             def handle_error(self, request, client_address):
                 """Say nothing: a client that gave up is part of the tests."""
@@ -154,9 +164,11 @@ class Endpoint:
         """Answer one request."""
         request = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
         with self.lock:
-            self.requests.append(request)
-            self.headers.append(handler.headers)
-            number = len(self.requests)
+            self.times.append(time.monotonic())
+            number = len(self.times)
+            if self.keep:
+                self.requests.append(request)
+                self.headers.append(handler.headers)
             fault = self.faults.pop(0) if self.faults else self.fault(number, request)
         if self.latency:
             time.sleep(self.latency * Draws("latency", number).between(500, 1500) / 1000)
@@ -243,7 +255,8 @@ def _send(handler: BaseHTTPRequestHandler, status: int, body: bytes, headers: di
 
 if __name__ == "__main__":
     with Endpoint(
-        scripted_sides(read_shifts(sys.argv[1])), float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
+        scripted_sides(read_shifts(sys.argv[1])), float(sys.argv[2]) if len(sys.argv) > 2 else 0.0, keep=False
     ) as serving:
         print(serving.url, flush=True)
         sys.stdin.read()
+    print(json.dumps(serving.times))
