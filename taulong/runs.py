@@ -10,9 +10,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ FORMAT = "taulong-run-1"
 APART = ("seconds", "retries", "spent_before")  # what moves from run to run, so that it stays out of the records
 RESULTS = ("records", "transcripts", "timings")
 KEY = ("agent", "memory_mode", "shift_id", "trial", "position")  # a case of a run
-EXECUTORS = ("serial", "threads", "processes")
+EXECUTORS = ("serial", "threads", "processes", "cluster")
 MODEL_THREADS = 16
 PROGRESS_LINES = 20
 TRANSPORT = ("timeout",)  # arguments of a model that change nothing it is asked, so that a resumed run may change them
@@ -224,12 +225,13 @@ def execute_runs(
     Args:
         config: what to run.
         name: name of the run folder below data/runs, or a path.
-        workers: units at once (default: 16 threads for models, the cluster's threads for a scheduler, else 1).
+        workers: units at once (default: the cluster's threads for a scheduler, 16 for models and ``cluster``, else 1).
         fresh: run everything again, whatever the folder holds. Rows of the same configuration stay until the new ones
             are there, those of another one are removed first.
         progress: True for a bar on a terminal or in JupyterLab and at most twenty lines elsewhere, False for none; by
             default a bar there alone.
-        executor: ``serial``, ``threads`` (default for models) or ``processes`` (default for several workers).
+        executor: ``serial``, ``threads`` (default for models), ``processes`` (default for several workers), or
+            ``cluster``: a dask.distributed one on this machine, the workers being threads of a process a core.
         scheduler: address of a dask.distributed scheduler to send the cases to.
         max_cases: start no case once so many were run in this session.
         max_cost: start no case once the folder's cost, all sessions together, has reached so many dollars, or is not
@@ -249,7 +251,8 @@ def execute_runs(
     if workers is not None:
         check_integer("workers", workers, 1)
     executor = executor or ("threads" if models else "processes" if (workers or 1) > 1 else "serial")
-    workers = workers or (MODEL_THREADS if models and executor == "threads" else None if scheduler else 1)
+    at_once = MODEL_THREADS if executor == "cluster" or models and executor == "threads" else 1
+    workers = workers or (None if scheduler else at_once)
     shifts = read_shifts(config.shifts)
     folder = RunFolder(run_path(name))
     manifest = run_manifest(config)
@@ -329,12 +332,13 @@ class _Here(Executor):
 @contextmanager
 def _executor(kind: str, workers: int | None, scheduler: str | None) -> Iterator[tuple[Executor, int]]:
     """Give an executor and the number of units to have under way in it."""
-    if scheduler:
+    if scheduler or kind == "cluster":
         try:
             from distributed import Client
         except ImportError as error:
-            raise ConfigError("scheduler: dask.distributed is not installed; pip install 'taulong[cluster]'") from error
-        with Client(scheduler) as client:
+            what = "scheduler" if scheduler else "executor cluster"
+            raise ConfigError(f"{what}: dask.distributed is not installed; pip install 'taulong[cluster]'") from error
+        with nullcontext(scheduler) if scheduler else _local_cluster(workers) as address, Client(address) as client:
             yield client.get_executor(pure=False), workers or sum(client.nthreads().values())
     elif kind == "serial":
         yield _Here(), 1
@@ -347,6 +351,22 @@ def _executor(kind: str, workers: int | None, scheduler: str | None) -> Iterator
         context.set_forkserver_preload(["taulong.cases"])
         with ProcessPoolExecutor(workers, mp_context=context) as pool:
             yield pool, workers
+
+
+@contextmanager
+def _local_cluster(workers: int) -> Iterator[str]:
+    """Give the address of a scheduler on this machine: so many threads, spread over a process a core."""
+    import dask
+    from distributed import LocalCluster
+
+    processes = min(workers, os.cpu_count() or 1)
+    threads = ceil(workers / processes)
+    with (
+        # Dask's profiler walks the stacks of all threads a hundred times a second.
+        dask.config.set({"distributed.worker.profile.enabled": False}),
+        LocalCluster(n_workers=processes, threads_per_worker=threads, dashboard_address=None) as cluster,
+    ):
+        yield cluster.scheduler_address
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -75,10 +76,13 @@ def on_model(shifts_file, endpoint, modes=("notebook",), **arguments):
         {"executor": "threads", "workers": 3},
         {"executor": "processes", "workers": 2},
         {"executor": "serial", "workers": 5},
+        pytest.param({"executor": "cluster", "workers": 3}, marks=pytest.mark.slow),
     ],
     ids=lambda spread: spread["executor"],
 )
 def test_results_do_not_depend_on_the_executor(scripted, expected, tmp_path, spread):
+    if spread["executor"] == "cluster":
+        pytest.importorskip("distributed", reason="needs taulong[cluster]")
     folder = execute_runs(scripted, tmp_path / "run", **spread)
     assert results(folder) == expected and not (folder.path / "journal.jsonl").exists()
 
@@ -91,11 +95,37 @@ def test_a_models_results_do_not_depend_on_the_executor(shifts, shifts_file, tmp
     assert results(serial) == results(threads) and len(serial.records()) == 16
 
 
+@pytest.mark.parametrize(
+    ("spread", "at_once"),
+    [({}, 16), ({"executor": "cluster"}, 16), ({"executor": "serial"}, 1), ({"scheduler": "tcp://there:1"}, None)],
+    ids=["threads", "cluster", "serial", "scheduler"],
+)
+def test_how_many_units_of_a_model_are_under_way(shifts, shifts_file, tmp_path, monkeypatch, spread, at_once):
+    asked = []
+
+    @contextmanager
+    def executor(kind, workers, scheduler):
+        asked.append(workers)
+        with ThreadPoolExecutor(4) as pool:
+            yield pool, 4
+
+    monkeypatch.setattr(runs, "_executor", executor)
+    with Endpoint(scripted_sides(shifts)) as endpoint:
+        execute_runs(on_model(shifts_file, endpoint), tmp_path / "run", max_cases=1, **spread)
+    assert asked == [at_once]
+
+
+def test_what_all_threads_ask_for_is_found_before_there_are_threads():
+    found = "import taulong.cases, taulong.causes as c; print(c.recurring_causes.cache_info().currsize)"
+    shown = subprocess.run([sys.executable, "-c", found], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "1"
+
+
 @pytest.mark.slow
 def test_a_cluster_gives_the_same_bytes_and_survives_a_killed_worker(scripted, expected, tmp_path):
     distributed = pytest.importorskip("distributed", reason="needs taulong[cluster]")
     with distributed.LocalCluster(
-        2, threads_per_worker=1, dashboard_address=None, env={"PYTHONPATH": package()}
+        n_workers=2, threads_per_worker=1, dashboard_address=None, env={"PYTHONPATH": package()}
     ) as cluster:
         with ThreadPoolExecutor(1) as pool, distributed.Client(cluster) as client:
             running = pool.submit(execute_runs, scripted, tmp_path / "run", scheduler=cluster.scheduler_address)

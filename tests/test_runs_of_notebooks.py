@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from endpoint import Endpoint, scripted_sides
 
 from taulong import notebooks
 from taulong.notebooks import (
@@ -22,6 +23,7 @@ from taulong.notebooks import (
     write_metrics,
 )
 from taulong.paths import ROOT
+from taulong.shifts import generate_shifts, write_shifts
 
 FIXTURES = Path(__file__).parent / "fixtures" / "notebooks"
 DEFAULTS = read_defaults(FIXTURES / "good.ipynb")
@@ -258,3 +260,26 @@ def test_what_was_printed_is_one_piece_wherever_the_kernel_cut_it():
 
     cut = [stream("stdout", "a"), stream("stdout", "b\n"), stream("stderr", "c"), stream("stdout", "d")]
     assert [(output.name, output.text) for output in notebooks._joined(cut)] == [("stdout", "ab\n"), ("stderr", "c"), ("stdout", "d")]
+
+
+def test_the_execution_notebook_runs_a_model_behind_an_endpoint(folder, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "loopback")
+    monkeypatch.setenv("TAULONG_WORK", str(folder))
+    shifts = generate_shifts(num_shifts=2)
+    write_shifts(shifts, folder / "data" / "shifts" / "two.jsonl")
+    with Endpoint(scripted_sides(shifts)) as endpoint:
+        parameters = {
+            "shifts": "two",
+            "run": "model",
+            "agents": ["learner", "llm"],
+            "memory_modes": ["none", "notebook"],
+            "agent_llm": "openai/scripted",
+            "agent_llm_args": {"base_url": endpoint.url},
+            "executor": "threads",
+        }
+        run_notebook("20_execute_runs", parameters, output=folder / "out.ipynb")
+    metrics = json.loads((folder / "data" / "runs" / "model" / "20_execute_runs.metrics.json").read_text())
+    assert metrics["planned"] == metrics["scored"] == 64 and len(endpoint.requests) > 32
+    rewards = metrics["mean_shift_reward"]
+    for mode in ("none", "notebook"):  # the model says what the learner says
+        assert rewards[f"official_reward, openai/scripted, {mode}"] == rewards[f"official_reward, learner, {mode}"]
