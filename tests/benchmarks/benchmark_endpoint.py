@@ -2,8 +2,9 @@
 
 Run: python tests/benchmarks/benchmark_endpoint.py
 
-The endpoint plays the scripted agent in a process of its own. A share of the ideal is measured against
-``shifts at once / latency`` calls a second, and against LiteLLM alone: as many threads with the same prompts.
+The endpoint plays the scripted agent in a process of its own, on the same cores. A share of the ideal is that of
+``shifts at once / latency`` calls a second, while that many shifts are under way; LiteLLM alone, in as many threads, is
+what a process of the machine allows.
 """
 
 import argparse
@@ -23,30 +24,40 @@ sys.path.insert(0, str(ROOT))  # run from anywhere
 os.environ.setdefault("OPENAI_API_KEY", "loopback")
 
 from taulong import backend, cases, runs  # noqa: E402
+from taulong.models import tool_schemas  # noqa: E402
 from taulong.runs import RunConfig, RunFolder, execute_runs  # noqa: E402
 from taulong.shifts import generate_shifts, write_shifts  # noqa: E402
 
 
 class Serving:
-    """The endpoint in a process of its own; a context that gives its address."""
+    """The endpoint in a process of its own; a context that gives itself.
+
+    Attributes:
+        url: its address.
+        times: when requests came, known at the end.
+    """
 
     def __init__(self, shifts: Path, latency: float):
         self.command = [sys.executable, str(Path(__file__).parents[1] / "endpoint.py"), str(shifts), str(latency)]
+        self.times: list[float] = []
 
-    def __enter__(self) -> str:
+    def __enter__(self) -> "Serving":
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
-        return self.process.stdout.readline().strip()
+        self.url = self.process.stdout.readline().strip()
+        return self
 
     def __exit__(self, *_):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        self.process.communicate("")
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        print(f"    (the endpoint took {_cpu(after) - _cpu(before):.1f} s of CPU)")
+        self.times = json.loads(self.process.communicate("")[0])
 
+    def rate(self, since: float) -> float:
+        """Return the calls a second while a fifth to nearly half of those since then came.
 
-def _cpu(usage) -> float:
-    return usage.ru_utime + usage.ru_stime
+        With twice as many shifts as there are at once, all workers are busy all of that time.
+        """
+        times = [came for came in self.times if came >= since]
+        first, last = len(times) // 5, len(times) * 9 // 20
+        return (last - first) / (times[last] - times[first])
 
 
 class Timed:
@@ -68,57 +79,65 @@ class Timed:
                 self.cpu += cpu
 
 
-def run_on(url: str, shifts: Path, folder: Path, workers: int):
-    """Return (seconds, what LiteLLM took, what the cases took, what grading took of it) of a run on the endpoint."""
+def run(url: str, shifts: Path, folder: Path, workers: int, executor: str) -> None:
+    """Run all shifts on the endpoint, in mode notebook."""
     config = RunConfig(
         str(shifts), ("llm",), ("notebook",), agent_llm="openai/scripted", agent_llm_args={"base_url": url}
     )
+    account = execute_runs(config, folder, workers, progress=False, executor=executor).account
+    assert account.scored == account.planned, str(account)
+
+
+def timed_run(url: str, shifts: Path, folder: Path):
+    """Return (seconds, what LiteLLM took, what the cases took, what grading took of it) of a run on the endpoint."""
     in_litellm, in_cases, in_grading = Timed(backend.completion), Timed(runs.run_step), Timed(cases._grade)
     backend.completion, runs.run_step, cases._grade = in_litellm, in_cases, in_grading
     try:
         started = time.perf_counter()
-        folder = execute_runs(config, folder, workers, progress=False, executor="threads")
+        run(url, shifts, folder, 1, "threads")
         seconds = time.perf_counter() - started
     finally:
         backend.completion, runs.run_step, cases._grade = in_litellm.call, in_cases.call, in_grading.call
-    assert folder.account.scored == folder.account.planned, str(folder.account)
     return seconds, in_litellm, in_cases, in_grading
 
 
-def litellm_alone(url: str, threads: int, calls: int, prompt: str) -> float:
-    """Return the calls a second of LiteLLM with so many threads, without the suite."""
-    messages = [{"role": "system", "content": prompt}, {"role": "user", "content": "Hello."}]
+def litellm_calls(url: str, threads: int, calls: int) -> None:
+    """Make so many calls of LiteLLM in so many threads, without the suite: the policy, the tools and a greeting."""
+    tools = [tool.openai_schema for tool in tool_schemas(backend.new_environment().tools)]
+    messages = [{"role": "system", "content": backend.policy()[1]}, {"role": "user", "content": "Hello."}]
 
     def call(_):
-        backend.completion(model="openai/scripted", messages=messages, base_url=url, max_retries=0, num_retries=0)
+        backend.completion(
+            model="openai/scripted", messages=messages, tools=tools, base_url=url, max_retries=0, num_retries=0
+        )
 
+    call(0)  # alone: of threads that begin together, each makes a client and closes it under the others
     with ThreadPoolExecutor(threads) as pool:
-        started = time.perf_counter()
         list(pool.map(call, range(calls)))
-        return calls / (time.perf_counter() - started)
 
 
 def throughput(folder: Path, at_once: int, latency: float) -> None:
-    """Print what share of the ideal so many shifts at once reach."""
-    shifts = write_shifts(generate_shifts(num_shifts=at_once), folder / f"shifts-{at_once}.jsonl")
-    with Serving(shifts, latency) as url:
-        litellm_alone(url, at_once, at_once, "warm")  # connections, lazy imports
-        alone = litellm_alone(url, at_once, at_once * 20, backend.policy()[1])
-        seconds, in_litellm, *_ = run_on(url, shifts, folder / f"run-{at_once}", at_once)
-    ideal, reached = at_once / latency, in_litellm.calls / seconds
-    print(
-        f"{at_once} shifts at once, {latency * 1000:.0f} ms a reply: {in_litellm.calls} calls in {seconds:.1f} s, "
-        f"{reached:.0f} a second; "
-        f"ideal {ideal:.0f} ({reached / ideal:.0%}), LiteLLM alone {alone:.0f} ({reached / alone:.0%})"
-    )
+    """Print what share of the ideal so many shifts at once reach in one process, on all cores, and LiteLLM alone."""
+    shifts = write_shifts(generate_shifts(num_shifts=2 * at_once), folder / f"shifts-{at_once}-{latency}.jsonl")
+    ideal = at_once / latency
+    print(f"{at_once} shifts at once, {latency * 1000:.0f} ms a reply, ideal {ideal:.0f} calls a second:")
+    for executor in ("threads", "cluster"):
+        with Serving(shifts, latency) as serving:
+            litellm_calls(serving.url, at_once, at_once)  # connections, lazy imports
+            since = time.monotonic()
+            run(serving.url, shifts, folder / f"{executor}-{at_once}-{latency}", at_once, executor)
+        print(f"    executor {executor}: {serving.rate(since):.0f} ({serving.rate(since) / ideal:.0%})", flush=True)
+    with Serving(shifts, latency) as serving:
+        litellm_calls(serving.url, at_once, 30 * at_once)
+    print(f"    LiteLLM alone, in one process: {serving.rate(0):.0f} ({serving.rate(0) / ideal:.0%})", flush=True)
 
 
 def overhead(folder: Path) -> None:
     """Print what the suite takes for a call beside LiteLLM, one shift after the other, without latency."""
     shifts = write_shifts(generate_shifts(num_shifts=8), folder / "shifts-overhead.jsonl")
-    with Serving(shifts, 0.0) as url:
-        run_on(url, shifts, folder / "warm", 1)
-        seconds, in_litellm, in_cases, in_grading = run_on(url, shifts, folder / "overhead", 1)
+    with Serving(shifts, 0.0) as serving:
+        timed_run(serving.url, shifts, folder / "warm")
+        seconds, in_litellm, in_cases, in_grading = timed_run(serving.url, shifts, folder / "overhead")
     calls, milliseconds = in_litellm.calls, 1000 / in_litellm.calls
     talking = in_cases.cpu - in_litellm.cpu - in_grading.cpu
     print(
@@ -181,12 +200,12 @@ def _scripted(folder: Path, num_shifts: int) -> RunConfig:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--at-once", type=int, nargs="+", default=[16, 64])
-    parser.add_argument("--latency", type=float, default=0.2)
+    parser.add_argument("--at-once", type=int, default=64)
+    parser.add_argument("--latency", type=float, nargs="+", default=[0.2, 1.0])
     parser.add_argument("--num-shifts", type=int, default=1000)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         aggregation(Path(place), arguments.num_shifts)
         overhead(Path(place))
-        for count in arguments.at_once:
-            throughput(Path(place), count, arguments.latency)
+        for latency in arguments.latency:
+            throughput(Path(place), arguments.at_once, latency)
