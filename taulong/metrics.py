@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from taulong.errors import DataError, check_name
+from taulong.paths import shown
 
 AGENTS = ("learner", "guesser", "parrot", "transferrer", "meddler", "forgetful")  # first; others follow by name
 MODES = ("none", "notebook", "oracle", "placebo", "transcript", "frozen")  # the order of every table and figure
@@ -49,14 +50,19 @@ def read_table(run: str | Path) -> pd.DataFrame:
         DataError: there is no such run, its shifts are gone or are not those it ran, or :func:`with_owed` refuses.
     """
     from taulong.runs import RunFolder  # with tau2, which the rest of this module does not need
-    from taulong.shifts import read_manifest, read_shifts, shift_table
+    from taulong.shifts import read_manifest, read_shifts, shift_paths, shift_table
 
     folder = RunFolder.open(run)
     manifest = folder.manifest
-    if (held := read_manifest(manifest["shifts"])["digest"]) != manifest["shifts_digest"]:
-        name, ran = manifest["shifts"], manifest["shifts_digest"]
+    name, ran = manifest["shifts"], manifest["shifts_digest"]
+    if not (place := shift_paths(name)[0]).exists():  # a manifest holds no paths
+        raise DataError(
+            f"{folder.path.name}: the shifts that it ran are not in {shown(place.parent)}; put {name}.jsonl and "
+            f"{name}.manifest.json there"
+        )
+    if (held := read_manifest(name)["digest"]) != ran:
         raise DataError(f"{folder.path.name}: ran the shifts {name} when their digest was {ran}; now it is {held}")
-    cases = shift_table(read_shifts(manifest["shifts"]))[list(CASE_FIELDS)]
+    cases = shift_table(read_shifts(name))[list(CASE_FIELDS)]
     arms = {"agent": manifest["agents"], "memory_mode": manifest["memory_modes"], "trial": range(manifest["trials"])}
     planned = cases.merge(pd.MultiIndex.from_product(arms.values(), names=arms).to_frame(index=False), how="cross")
     config = dict(manifest["shift_config"])

@@ -5,10 +5,13 @@ import pandas as pd
 import pytest
 
 from synthetic import make_records
+from taulong.errors import DataError
 from taulong.metrics import (
     IncompleteRecords, MixedRecords, case_metrics, missing_shifts, read_table, require_complete, shift_rewards, suspect_cases,
     with_owed,
 )  # fmt: skip
+from taulong.runs import RunConfig, execute_runs
+from taulong.shifts import generate_shifts, write_shifts
 
 
 def _metric(table, agent, mode, metric, reward="official_reward"):
@@ -151,3 +154,10 @@ def test_rows_in_any_order_give_the_same_table():
 def test_a_run_that_is_not_there_is_named():
     with pytest.raises(ValueError, match="no-such-run"):
         read_table("no-such-run")
+
+
+def test_a_run_whose_shifts_are_elsewhere_says_where_they_belong(tmp_path):
+    shifts = write_shifts(generate_shifts(num_shifts=1), tmp_path / "elsewhere.jsonl")
+    run = execute_runs(RunConfig(str(shifts), ("learner",), ("none",)), tmp_path / "run", max_cases=1)
+    with pytest.raises(DataError, match="not in data/shifts; put elsewhere.jsonl and elsewhere.manifest.json there"):
+        read_table(run.path)
