@@ -165,10 +165,10 @@ class Endpoint:
         request = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
         with self.lock:
             self.times.append(time.monotonic())
-            number = len(self.times)
             if self.keep:
                 self.requests.append(request)
                 self.headers.append(handler.headers)
+            number = len(self.requests) if self.keep else len(self.times)
             fault = self.faults.pop(0) if self.faults else self.fault(number, request)
         if self.latency:
             time.sleep(self.latency * Draws("latency", number).between(500, 1500) / 1000)
