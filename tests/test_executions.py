@@ -140,6 +140,32 @@ def test_a_cluster_gives_the_same_bytes_and_survives_a_killed_worker(scripted, e
     assert results(folder) == expected
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["processes", "cluster"])
+def test_ctrl_c_does_not_reach_worker_processes_and_what_they_have_under_way_is_kept(tmp_path, executor):
+    if executor == "cluster":
+        pytest.importorskip("distributed", reason="needs taulong[cluster]")
+    shifts = generate_shifts(num_shifts=4)
+    path = write_shifts(shifts, tmp_path / "four.jsonl")
+    with Endpoint(scripted_sides(shifts), latency=0.1) as endpoint:
+        arguments = ["--agents", "llm", "--agent-llm", "openai/tested", "--memory-modes", "notebook", "--workers", "4"]
+        spread = ["--agent-llm-args", json.dumps({"base_url": endpoint.url}), "--executor", executor]
+        running = subprocess.Popen(
+            [sys.executable, "-m", "taulong", "run", path, "--name", tmp_path / "run", *arguments, *spread],
+            env={**os.environ, "PYTHONPATH": package()},
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        journal = tmp_path / "run" / "journal.jsonl"
+        while not journal.exists() or not journal.stat().st_size:
+            assert running.poll() is None
+            time.sleep(0.02)
+        os.killpg(running.pid, signal.SIGINT)
+        assert running.wait(timeout=60) == 130
+    records = RunFolder(tmp_path / "run").records()
+    assert 4 <= len(records) < 32 and set(records["outcome"]) == {"scored"} and not journal.exists()
+
+
 def package():
     return str(Path(taulong.__file__).parents[1])
 
