@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import signal
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
@@ -351,36 +350,30 @@ def _executor(kind: str, workers: int | None, scheduler: str | None) -> Iterator
         # forked from a clean process that has imported tau2 once
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["taulong.cases"])
-        ignored = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is this process's, which waits for their cases
-        with ProcessPoolExecutor(workers, mp_context=context, initializer=signal.signal, initargs=ignored) as pool:
+        with ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts) as pool:
             yield pool, workers
 
 
-@contextmanager
-def _ignoring_interrupts() -> Iterator[None]:
-    """Have processes that are started here ignore Ctrl-C: this one then waits for their cases and keeps them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+def _ignore_interrupts() -> None:
+    """Have a worker process ignore Ctrl-C: the one that submits waits for its cases and keeps them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
 def _local_cluster(workers: int) -> Iterator[str]:
     """Give the address of a scheduler on this machine: so many threads, spread over a process a core."""
     import dask
-    from distributed import LocalCluster
+    from distributed import Client, LocalCluster
 
     processes = min(workers, os.cpu_count() or 1)
     threads = ceil(workers / processes)
-    # Dask's profiler walks the stacks of all threads a hundred times a second.
-    with dask.config.set({"distributed.worker.profile.enabled": False}), _ignoring_interrupts():
-        cluster = LocalCluster(n_workers=processes, threads_per_worker=threads, dashboard_address=None)
-    with cluster:
+    with (
+        # Dask's profiler walks the stacks of all threads a hundred times a second.
+        dask.config.set({"distributed.worker.profile.enabled": False}),
+        LocalCluster(n_workers=processes, threads_per_worker=threads, dashboard_address=None) as cluster,
+    ):
+        with Client(cluster) as client:
+            client.run(_ignore_interrupts)
         yield cluster.scheduler_address
 
 
