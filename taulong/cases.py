@@ -8,7 +8,7 @@ from functools import partial
 from taulong import __version__, backend
 from taulong.agents import new_agent
 from taulong.backend import Orchestrator, Role, Task, TerminationReason
-from taulong.causes import corrective_tools, recurring_causes, routine_resets
+from taulong.causes import corrective_tools, recurring_causes
 from taulong.customer import ScriptedCustomer
 from taulong.environment import MASKED_ANSWERS, CaseEnvironment, NotebookTools, customer_tool_types
 from taulong.graders import GRADER_VERSION, GRADERS, grade
@@ -39,7 +39,7 @@ _ENDING_OF = {
 
 
 # Found once, at import: of threads that ask for the first time together, functools.cache has every one find it.
-for _find in (corrective_tools, routine_resets, customer_tool_types, backend.installation):
+for _find in (corrective_tools, customer_tool_types, backend.installation):
     _find()
 
 GRADING = "grading"
