@@ -13,6 +13,7 @@ import json
 import sys
 import textwrap
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -102,13 +103,14 @@ def visible(text: Any) -> str:
     )
 
 
-class _Shown:
+class _Shown(ABC):
     """Something shown as HTML in a notebook and as text in a terminal."""
 
     text: str
 
+    @abstractmethod
     def _html(self) -> Markup:
-        raise NotImplementedError
+        """Return it as HTML, without the style."""
 
     def _repr_html_(self) -> str:
         return f"<style>{STYLE}</style>{self._html()}"
