@@ -10,7 +10,6 @@ what a process of the machine allows.
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -50,14 +49,13 @@ class Serving:
     def __exit__(self, *_):
         self.times = json.loads(self.process.communicate("")[0])
 
-    def rate(self, since: float) -> float:
-        """Return the calls a second while a fifth to nearly half of those since then came.
+    def rate(self) -> float:
+        """Return the calls a second while a fifth to nearly half of them came.
 
         With twice as many shifts as there are at once, all workers are busy all of that time.
         """
-        times = [came for came in self.times if came >= since]
-        first, last = len(times) // 5, len(times) * 9 // 20
-        return (last - first) / (times[last] - times[first])
+        first, last = len(self.times) // 5, len(self.times) * 9 // 20
+        return (last - first) / (self.times[last] - self.times[first])
 
 
 class Timed:
@@ -111,7 +109,6 @@ def litellm_calls(url: str, threads: int, calls: int) -> None:
             model="openai/scripted", messages=messages, tools=tools, base_url=url, max_retries=0, num_retries=0
         )
 
-    call(0)  # alone: of threads that begin together, each makes a client and closes it under the others
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(call, range(calls)))
 
@@ -123,13 +120,11 @@ def throughput(folder: Path, at_once: int, latency: float) -> None:
     print(f"{at_once} shifts at once, {latency * 1000:.0f} ms a reply, ideal {ideal:.0f} calls a second:")
     for executor in ("threads", "cluster"):
         with Serving(shifts, latency) as serving:
-            litellm_calls(serving.url, at_once, at_once)  # connections, lazy imports
-            since = time.monotonic()
             run(serving.url, shifts, folder / f"{executor}-{at_once}-{latency}", at_once, executor)
-        print(f"    executor {executor}: {serving.rate(since):.0f} ({serving.rate(since) / ideal:.0%})", flush=True)
+        print(f"    executor {executor}: {serving.rate():.0f} ({serving.rate() / ideal:.0%})", flush=True)
     with Serving(shifts, latency) as serving:
         litellm_calls(serving.url, at_once, 30 * at_once)
-    print(f"    LiteLLM alone, in one process: {serving.rate(0):.0f} ({serving.rate(0) / ideal:.0%})", flush=True)
+    print(f"    LiteLLM alone, in one process: {serving.rate():.0f} ({serving.rate() / ideal:.0%})", flush=True)
 
 
 def overhead(folder: Path) -> None:
