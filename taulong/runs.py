@@ -370,7 +370,7 @@ def _local_cluster(workers: int) -> Iterator[str]:
     with (
         # Dask's profiler walks the stacks of all threads a hundred times a second.
         dask.config.set({"distributed.worker.profile.enabled": False}),
-        LocalCluster(n_workers=processes, threads_per_worker=threads, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=processes, threads_per_worker=threads, dashboard_address="127.0.0.1:0") as cluster,
     ):
         with Client(cluster) as client:
             client.run(_ignore_interrupts)
