@@ -260,8 +260,9 @@ def _execute(path: Path, draft: Path, parameters: dict[str, Any], timeout: float
         def kernel_spec(self) -> KernelSpec:
             package = str(Path(taulong.__file__).parents[1])
             search = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
-            # the warning left out tells of loopback connections, on the terminal and at every start
-            quiet = ["--IPKernelApp.log_level=ERROR"]
+            # Left out: a warning of loopback connections at every start, and an error at the end when the interrupt
+            # that shuts a kernel down meets its last answer. What a cell raises comes as output, not by this log.
+            quiet = ["--IPKernelApp.log_level=CRITICAL"]
             return KernelSpec(**get_kernel_dict(quiet), env={"PYTHONPATH": search})
 
     try:

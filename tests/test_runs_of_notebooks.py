@@ -214,6 +214,26 @@ def test_the_command_runs_a_notebook_and_says_where_the_copy_is(folder):
     assert "9 0.75 ['none', 'notebook'] 5 None" in (folder / "out.ipynb").read_text()
 
 
+def test_the_command_is_silent_when_the_interrupt_that_ends_a_kernel_meets_its_last_answer(folder):
+    path = copy("good", folder)
+    notebook = nbformat.read(path, as_version=4)
+    # what papermill asks for last, before it interrupts the kernel: here the answer is out long before its handler ends
+    notebook.cells[-1].source += """
+import time
+from ipykernel.kernelbase import Kernel
+
+async def linger(self, stream, ident, parent, answer=Kernel.kernel_info_request):
+    await answer(self, stream, ident, parent)
+    time.sleep(20)
+
+get_ipython().kernel.shell_handlers["kernel_info_request"] = linger.__get__(get_ipython().kernel)
+"""
+    nbformat.write(notebook, path)
+    words = ["notebook", str(path), "-o", str(folder / "out.ipynb")]
+    done = subprocess.run([sys.executable, "-m", "taulong", *words], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "out.ipynb\n", "")
+
+
 @pytest.mark.parametrize(
     "words, message",
     [
