@@ -8,6 +8,7 @@ says that the notebook came to its results, and takes no function in the noteboo
 
 import argparse
 import ast
+import html
 import json
 import math
 import os
@@ -212,8 +213,9 @@ def run_notebook(
 
     Raises:
         NotebookError: before anything runs, for what :func:`read_defaults` and :func:`check_parameters` refuse; after
-            the run, if it was not good. What was executed is then kept as ``NAME.failed.ipynb`` (below the folder of
-            ``output``, or of ``data/notebooks/`` when a notebook is to replace itself), and ``output`` is left as it was.
+            the run, if it was not good. What was executed is then kept as ``NAME.failed.ipynb``, the error on top
+            (in the folder of ``output``, or in ``data/notebooks/`` when a notebook is to replace itself), and
+            ``output`` is left as it was.
     """
     path = find_notebook(name)
     parameters = check_parameters(parameters or {}, read_defaults(path))
@@ -227,11 +229,10 @@ def run_notebook(
     warnings = "".join(printed(cell, "stderr") for cell in notebook.cells if cell.cell_type == "code")
     if not failure and warnings and output == path:
         failure = f"a notebook that is committed must write nothing to stderr: {warnings.splitlines()[0]}"
-    text = _text(notebook)
     if failure:
-        atomic_write(evidence, text)
+        atomic_write(evidence, _text(_with_banner(notebook, failure)))
         raise NotebookError(f"{path.name}: {failure}. What was executed is in {shown(evidence)}")
-    atomic_write(output, text)
+    atomic_write(output, _text(notebook))
     evidence.unlink(missing_ok=True)
     return output
 
@@ -336,6 +337,17 @@ def _incomplete(notebook) -> str | None:
     if not any(line.startswith(SENTINEL) for line in printed(cells[-1][1]).splitlines()):
         return "the last cell did not write the metrics (taulong.notebooks.write_metrics)"
     return None
+
+
+def _with_banner(notebook, failure: str):
+    """Return a notebook with what went wrong on top, unless papermill has said it there: it does when a cell raised."""
+    import nbformat
+
+    if not any("papermill-error-cell-tag" in cell.metadata.get("tags", []) for cell in notebook.cells):
+        banner = nbformat.v4.new_markdown_cell(f"**This run failed:** <code>{html.escape(failure)}</code>")
+        banner.id = "failure"
+        notebook.cells.insert(0, banner)
+    return notebook
 
 
 def printed(cell, stream: str = "stdout") -> str:

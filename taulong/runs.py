@@ -9,8 +9,16 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -241,7 +249,7 @@ def execute_runs(
     Raises:
         ConfigError: an argument is not one of the accepted.
         DataError: the folder holds a run of another configuration (names what differs), or the shifts cannot be read.
-        RunError: a worker process died; every case that ended is kept.
+        RunError: a worker process died, or the scheduler was lost; every case that ended is kept.
     """
     from taulong.cases import is_whole
 
@@ -278,9 +286,10 @@ def execute_runs(
                     _work(
                         pool, window, [unit for unit in units if len(done[unit]) < len(unit.steps)], done, account, keep
                     )
-            except BrokenProcessPool as error:
+            except (BrokenExecutor, CancelledError) as error:
+                what = "the scheduler was lost" if isinstance(error, CancelledError) else "a worker process died"
                 raise RunError(
-                    f"{folder.path.name}: a worker process died; every case that ended is kept, run again to go on"
+                    f"{folder.path.name}: {what}; every case that ended is kept, run again to go on"
                 ) from error
             finally:
                 folder.finish(units, rows)
@@ -316,7 +325,7 @@ def _work(
                     following.append((unit, step + 1, unit.memory_after(memory, row)))
     except BaseException:
         for future in wait(active).done:  # the cases under way are paid for
-            if future.exception() is None:
+            if not future.cancelled() and future.exception() is None:
                 keep(future.result())
         raise
 
@@ -335,12 +344,23 @@ def _executor(kind: str, workers: int | None, scheduler: str | None) -> Iterator
     """Give an executor and the number of units to have under way in it."""
     if scheduler or kind == "cluster":
         try:
-            from distributed import Client
+            from distributed import Client, KilledWorker
         except ImportError as error:
             what = "scheduler" if scheduler else "executor cluster"
             raise ConfigError(f"{what}: dask.distributed is not installed; pip install 'taulong[cluster]'") from error
-        with nullcontext(scheduler) if scheduler else _local_cluster(workers) as address, Client(address) as client:
-            yield client.get_executor(pure=False), workers or sum(client.nthreads().values())
+        with nullcontext(scheduler) if scheduler else _local_cluster(workers) as address:
+            try:
+                client = Client(address)
+            except (OSError, ValueError) as error:
+                raise ConfigError(
+                    f"scheduler: {address!r} cannot be reached ({error}); accepted: the address of a "
+                    "dask.distributed scheduler, e.g. tcp://10.0.0.1:8786"
+                ) from error
+            with client:
+                try:
+                    yield client.get_executor(pure=False), workers or sum(client.nthreads().values())
+                except KilledWorker as error:
+                    raise BrokenExecutor(str(error)) from error
     elif kind == "serial":
         yield _Here(), 1
     elif kind == "threads":

@@ -6,8 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -195,6 +195,36 @@ def test_a_dead_worker_process_is_said_and_what_ended_is_kept(scripted, expected
     with pytest.raises(RunError, match="a worker process died"):
         execute_runs(config, tmp_path / "run", 1, executor="processes")
     assert [row["record"]["position"] for row in RunFolder(tmp_path / "run").rows().values()] == [1, 2]
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "no-address"])
+def test_a_scheduler_that_cannot_be_reached_is_said(scripted, tmp_path, address):
+    pytest.importorskip("distributed", reason="needs taulong[cluster]")
+    import dask
+
+    said = pytest.raises(ConfigError, match=f"scheduler: '{address}' cannot be reached")
+    with dask.config.set({"distributed.comm.timeouts.connect": "200ms"}), said:
+        execute_runs(scripted, tmp_path / "run", scheduler=address)
+
+
+def test_a_lost_scheduler_is_said_and_what_ended_is_kept(scripted, tmp_path, monkeypatch):
+    class Lost(Executor):
+        count = 0
+
+        def submit(self, call, *arguments):
+            self.count += 1
+            future = Future()
+            if self.count > 2:
+                future.cancel()  # as distributed does when it gives the scheduler up
+                future.set_running_or_notify_cancel()
+            else:
+                future.set_result(call(*arguments))
+            return future
+
+    monkeypatch.setattr(runs, "_executor", lambda *_: nullcontext((Lost(), 4)))
+    with pytest.raises(RunError, match="run: the scheduler was lost; every case that ended is kept"):
+        execute_runs(scripted, tmp_path / "run")
+    assert len(RunFolder(tmp_path / "run").records()) == 2
 
 
 def die_at_the_third(unit, step, memory):

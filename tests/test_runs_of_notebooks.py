@@ -155,6 +155,8 @@ def test_a_run_that_did_not_come_to_its_end_is_red_and_its_evidence_kept(name, m
     assert output.read_text() == "an earlier result"
     evidence = nbformat.read(folder / "out.failed.ipynb", as_version=4)
     assert "papermill" not in evidence.metadata
+    assert ("An Exception was encountered" if name == "raised_error" else message) in evidence.cells[0].source
+    assert evidence.cells[1].source.startswith("# ")
     executed = [cell.execution_count for cell in evidence.cells if cell.cell_type == "code"]
     assert executed[:2] == [1, 2]
 
