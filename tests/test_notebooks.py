@@ -15,13 +15,14 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from papermill import inspect_notebook
 
 from taulong.notebooks import KERNELSPEC, NotebookError, execute_in_place, printed, read_defaults
 from taulong.paths import NOTEBOOKS
 
 COMMITTED = sorted(NOTEBOOKS.glob("*.ipynb"))
 FIXTURES = Path(__file__).parent / "fixtures" / "notebooks"
-IMPORTS = {"taulong", "pandas", "seaborn", "matplotlib", "IPython", "pathlib"}
+IMPORTS = {"taulong", "pandas", "seaborn", "matplotlib", "IPython", "pathlib", "typing"}
 MOVING = {  # what differs from machine to machine or from run to run
     "an absolute path": re.compile(r"(?<![\w.])/(home|root|tmp|Users|work|var)/|\b[A-Z]:\\\w"),
     "an object id": re.compile(r"\b0x[0-9a-f]{6,}\b"),
@@ -69,6 +70,8 @@ def violations(path):
         found.append("the last cell does not write the metrics")
     if not defaults:
         found.append("no parameters")
+    unseen = [name for name in defaults if name not in inspect_notebook(str(path))]
+    found += [f"papermill does not see the parameter {name}" for name in unseen]
     return found
 
 
@@ -182,6 +185,7 @@ BREAKS = {
         output_type="display_data", metadata={}, data={"application/vnd.jupyter.widget-view+json": {"model_id": "a"}}
     ),
     "the last cell does not write the metrics": lambda notebook: notebook.cells[-1].update(outputs=[]),
+    "papermill does not see the parameter num_shifts": _source(2, "num_shifts: int | None = None  # shifts to run"),
     "0 cells are tagged 'parameters'": lambda notebook: notebook.cells[2].metadata.pop("tags"),
 }
 
