@@ -230,7 +230,8 @@ def shift_rewards(table: pd.DataFrame, reward: str = "official_reward") -> pd.Da
 def suspect_cases(table: pd.DataFrame, reward: str = "official_reward") -> pd.DataFrame:
     """Return the cases that no arm solved although at least one was scored: the case, not the agents, may be at fault.
 
-    Columns: shift_id, case_id, population, cause, scored (arms that have a score), agents.
+    Columns: shift_id, case_id, population, cause, scored (its runs that have a score, over arms and trials),
+    agents.
     """
     table = table.assign(_score=scores(table, reward)).dropna(subset="_score")
     cases = table.groupby("case_id").agg(
