@@ -18,7 +18,7 @@ from taulong.errors import ConfigError, check_name
 from taulong.metrics import (
     AGENTS, MODES, MixedRecords, agents_with, require_complete, require_one_version, scores, solved,
 )  # fmt: skip
-from taulong.statistics import contrast, matched, shift_draws
+from taulong.statistics import contrast, matched, p_text, share_interval
 
 STYLE = {
     "axes.spines.right": False, "axes.spines.top": False, "axes.linewidth": 0.6, "axes.titlesize": 8,
@@ -54,7 +54,6 @@ AXES = {"teaching_seen": "teaching seen", "position": "position"}  # short: six 
 CHANCE = 1 / 4  # a guess among the four corrective tools
 CURVE_COLUMNS = (
     "agent", "memory_mode", "reward", "axis", "x", "value", "low", "high", "cases", "shifts", "dropped", "level",
-    "draws",
 )  # fmt: skip
 CAP_COLUMNS = (
     "agent", "memory_mode", "notebook_cap", "value", "low", "high", "cases", "shifts", "level", "note", "partial",
@@ -116,16 +115,15 @@ def plot_placement(cases: pd.DataFrame) -> Figure:
 # --- 1: testing accuracy over a shift ------------------------------------------------------------------------------
 
 
-def curve_table(
-    table: pd.DataFrame, reward: str = "official_reward", level: float = 0.95, draws: int = 2000, seed: int = 0
-) -> pd.DataFrame:  # fmt: skip
+def curve_table(table: pd.DataFrame, reward: str = "official_reward", level: float = 0.95) -> pd.DataFrame:
     """Return testing accuracy by memory mode over teaching incidents seen and over position, for every agent.
 
     Only cases with a score in every mode of an agent enter, so that its lines speak of the same cases (``dropped``
-    counts the others). The band is a percentile bootstrap over shifts, one draw for all modes; it is missing where
-    fewer than two shifts have a case.
+    counts the others). The limits are Wilson's interval at each point, with the shifts as its count (those of unequal
+    numbers of cases count for less, by Kish's effective number): resampling shifts covers much too seldom where they
+    are few or nearly all solve the case (taulong.coverage.point_coverage).
 
-    Columns: agent, memory_mode, reward, axis, x, value, low, high, cases, shifts, dropped, level, draws, partial.
+    Columns: agent, memory_mode, reward, axis, x, value, low, high, cases, shifts, dropped, level, partial.
     """
     rows = []
     for agent in _agents(table):
@@ -133,7 +131,7 @@ def curve_table(
         pairs = matched(table, [(agent, mode) for mode in modes], reward, "testing")
         kept = pairs.kept.set_axis(modes, axis=1)
         rows += [{"agent": agent, "memory_mode": name, "reward": reward} | point
-                 for name, point in _points(kept, pairs.cases, level, draws, seed)]  # fmt: skip
+                 for name, point in _points(kept, pairs.cases, level)]  # fmt: skip
     partial = require_complete(table, allow_partial=True)
     return pd.DataFrame(rows, columns=CURVE_COLUMNS).astype(LIMITS).assign(partial=partial)
 
@@ -145,7 +143,7 @@ def plot_curves(table: pd.DataFrame) -> Figure:
         return _empty("Accuracy on testing cases: none has a score in every memory mode of its agent.")
     agents = _agents(table)
     caption = (
-        f"Accuracy on testing cases ({_one(table, 'reward').replace('_', ' ')}). {_band_caption(table, 'Band')} "
+        f"Accuracy on testing cases ({_one(table, 'reward').replace('_', ' ')}). {_bar_caption(table)} "
         "Dotted: a guess among four tools (1/4). Upper row: by teaching cases seen before in the shift; lower row: by "
         "position in the shift. Modes are shifted sideways to be told apart."
     )
@@ -157,11 +155,9 @@ def plot_curves(table: pd.DataFrame) -> Figure:
             for at, mode in enumerate(modes):
                 line = table[(table["agent"] == agent) & (table["axis"] == axis) & (table["memory_mode"] == mode)]
                 colour = MODE_STYLE[mode]["color"]
-                x = line["x"] + (0.04 if axis == "teaching_seen" else 0.12) * (at - (len(modes) - 1) / 2)
+                x = line["x"] + (0.06 if axis == "teaching_seen" else 0.12) * (at - (len(modes) - 1) / 2)
+                panel.vlines(x, line["low"], line["high"], color=colour, alpha=0.6, linewidth=0.9)
                 panel.plot(x, line["value"], label=mode, **MODE_STYLE[mode])
-                panel.fill_between(x, line["low"], line["high"], color=colour, alpha=0.13, linewidth=0)
-                if len(line) == 1:  # a band needs two points to be seen
-                    panel.vlines(x, line["low"], line["high"], color=colour, alpha=0.5)
             panel.set(xlabel=label, ylim=(-0.07, 1.07), yticks=(0, 0.25, 0.5, 0.75, 1), xmargin=0.12)
             panel.set_xticks(sorted(table.loc[table["axis"] == axis, "x"].unique()))
     _finish(figure, panels, agents, "testing accuracy")
@@ -173,19 +169,32 @@ def plot_curves(table: pd.DataFrame) -> Figure:
 
 @plt.rc_context(STYLE)
 def plot_forest(table: pd.DataFrame) -> Figure:
-    """Return the forest plot of statistics.estimates_table: a row a contrast, as declared, in its agent's colour."""
+    """Return the forest plot of statistics.estimates_table: a row a contrast, as declared, in its agent's colour.
+
+    Contrasts that are 0 in every shift are counted in the caption and not drawn.
+    """
     if table.empty:
         return _empty("Mean paired differences: no agent has a memory mode to compare with its none.")
-    caption = (
-        f"Mean paired difference, {100 * _one(table, 'level'):g} % t interval with C - 1 degrees of freedom on shift "
-        f"means; paired by case, clustered by shift; C = {_count(table['shifts'], 'shift')}. p: sign flip of shift "
-        f"means, adjusted by Holm over these {len(table)} contrasts. Hollow: fewer than 6 shifts, descriptive. "
-        "Colours: agents. A t interval may pass 1, which no difference can."
-    )
     named = table.assign(agent=table["name"].str.extract("(.*?)(?:: |/)", expand=False))
     agents = _agents(named)
+    nothing = table["value"].eq(0) & table["low"].isna() & table["shifts"].gt(1)
+    left_out = named.loc[nothing, "agent"].value_counts(sort=False)
+    sizes = table.groupby("family")["name"].transform("size")
+    caption = (
+        f"Mean paired difference, {100 * _one(table, 'level'):g} % t interval with C - 1 degrees of freedom on shift "
+        f"means, not adjusted; paired by case, clustered by shift; C = {_count(table['shifts'], 'shift')}. p: sign flip "
+        f"of shift means, adjusted by Holm over the {_count(sizes, 'contrast')} that ask one question (mode and "
+        "population) of several agents. Hollow: too few shifts for p < "
+        f"{1 - _one(table, 'level'):.2g}, descriptive. Colours: agents. A t interval may pass 1, which no difference can."
+    )
+    if len(left_out):
+        counted = ", ".join(f"{agent} {count}" for agent, count in left_out.items())
+        caption += f" Not drawn, being 0 in every shift: {nothing.sum()} contrasts ({counted})."
+    if nothing.all():
+        return _empty(caption)
     lost = int((table["planned"] - table["cases"]).sum())
     partial = f"PARTIAL: {lost} of {int(table['planned'].sum())} pairs dropped" if lost else ""
+    table, named = table[~nothing], named[~nothing]
     figure, panels = _panels(1, 1, 0.35 + 0.19 * len(table), caption, table.assign(partial=partial), width=DOUBLE)
     panel = panels[0, 0]
     panel.axvline(0, color="#444444", linewidth=0.8)
@@ -199,9 +208,11 @@ def plot_forest(table: pd.DataFrame) -> Figure:
         if not pd.isna(row.low):
             panel.plot([row.low, row.high], [at, at], color=colour, linewidth=1.2)
         panel.errorbar([row.value], [at], mfc="white" if row.descriptive else colour, **shape)
-        limits = f"[{row.low:+.2f}, {row.high:+.2f}]" if row.low < row.high else "[no variation]"
-        limits = "[no interval]" if pd.isna(row.low) else limits
-        texts.append(f"{row.value:+.2f} {limits}" + ("" if pd.isna(row.p_holm) else f"  p = {row.p_holm:.2g}"))
+        limits = f"[{row.low:+.2f}, {row.high:+.2f}]"
+        if pd.isna(row.low):
+            limits = "in every shift" if row.shifts > 1 else "[1 shift]"
+        p = "" if pd.isna(row.p_holm) else p_text(row.p, row.p_method, row.p_holm)
+        texts.append(f"{row.value:+.2f} {limits}  {p}")
     panel.set(ylim=(len(table) - 0.5, -0.5), xlabel="mean paired difference")
     panel.set_yticks(range(len(table)), [f"{row.name}, {row.population}" for row in table.itertuples(index=False)])
     panel.tick_params(axis="y", length=0)
@@ -277,7 +288,7 @@ def plot_caps(table: pd.DataFrame) -> Figure:
 # --- 4: official against gated -------------------------------------------------------------------------------------
 
 
-def reward_table(table: pd.DataFrame, level: float = 0.95, draws: int = 2000, seed: int = 0) -> pd.DataFrame:
+def reward_table(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """Return testing accuracy under the official and the gated reward, over the cases that have both.
 
     Columns as in curve_table; ``dropped`` counts testing cases without an official or a gated reward.
@@ -288,7 +299,7 @@ def reward_table(table: pd.DataFrame, level: float = 0.95, draws: int = 2000, se
             both = {reward: matched(table, [(agent, mode)], reward, "testing") for reward in REWARD_STYLE}
             kept = pd.concat([pairs.kept[0].rename(reward) for reward, pairs in both.items()], axis=1).dropna()
             rows += [{"agent": agent, "memory_mode": mode, "reward": reward} | point
-                     for reward, point in _points(kept, both["official_reward"].cases, level, draws, seed)]  # fmt: skip
+                     for reward, point in _points(kept, both["official_reward"].cases, level)]  # fmt: skip
     partial = require_complete(table, allow_partial=True)
     return pd.DataFrame(rows, columns=CURVE_COLUMNS).astype(LIMITS).assign(partial=partial)
 
@@ -302,7 +313,7 @@ def plot_rewards(table: pd.DataFrame, axis: str = "position") -> Figure:
     agents, modes = _agents(table), _modes(table)
     caption = (
         "Accuracy on testing cases under tau2's official reward and under the gated reward. "
-        f"{_band_caption(table, 'Thin bars')} "
+        f"{_bar_caption(table)} "
         "Shaded: what the official reward pays for runs the gate fails; its mean over cases is written in."
     )
     figure, panels = _panels(len(modes), len(agents), 1.15, caption, table, sharey=True)
@@ -323,7 +334,7 @@ def plot_rewards(table: pd.DataFrame, axis: str = "position") -> Figure:
         row[0].set_ylabel(mode)
     for panel in panels[-1]:
         panel.set_xlabel(AXES[axis])
-    _finish(figure, panels, agents, None)
+    _finish(figure, panels, agents, "testing accuracy")
     return figure
 
 
@@ -407,8 +418,8 @@ def plot_evidence(table: pd.DataFrame) -> Figure:
 def lookalike_table(table: pd.DataFrame, reward: str = "official_reward", level: float = 0.95) -> pd.DataFrame:
     """Return for every agent and mode the gain on testing cases and the loss on lookalikes, both against none.
 
-    Columns: agent, memory_mode, gain, gain_low, gain_high, loss, loss_low, loss_high, cases, shifts, level, note,
-    partial. ``cases`` and ``shifts`` are those of the testing contrast.
+    Columns: agent, memory_mode, gain, gain_low, gain_high, loss, loss_low, loss_high, cases, lookalikes, shifts, level,
+    note, partial. ``cases`` and ``shifts`` are those of the testing contrast, ``lookalikes`` the cases of the other.
     """
     rows = []
     for agent in agents_with(table, "none"):
@@ -420,10 +431,10 @@ def lookalike_table(table: pd.DataFrame, reward: str = "official_reward", level:
             rows.append({
                 "agent": agent, "memory_mode": mode, "gain": gain.value, "gain_low": gain.low, "gain_high": gain.high,
                 "loss": loss.value, "loss_low": loss.low, "loss_high": loss.high, "cases": gain.cases,
-                "shifts": gain.shifts, "level": level, "note": gain.note or loss.note,
+                "lookalikes": loss.cases, "shifts": gain.shifts, "level": level, "note": gain.note or loss.note,
             })  # fmt: skip
     numbers = ["gain", "gain_low", "gain_high", "loss", "loss_low", "loss_high"]
-    frame = pd.DataFrame(rows, columns=["agent", "memory_mode", *numbers, "cases", "shifts", "level", "note"])
+    frame = pd.DataFrame(rows, columns=["agent", "memory_mode", *numbers, "cases", "lookalikes", "shifts", "level", "note"])
     return frame.astype(dict.fromkeys(numbers, float)).assign(partial=require_complete(table, allow_partial=True))
 
 
@@ -435,7 +446,8 @@ def plot_lookalikes(table: pd.DataFrame) -> Figure:
     agents, modes = _agents(table), _modes(table)
     caption = (
         "What a mode gains on testing cases against what it loses on lookalikes, both against none; best is below and "
-        f"to the right. {_t_caption(table, 'gain')} Rings around one another share a centre."
+        f"to the right. {_t_caption(table, 'gain')} Upright bars: n = {_count(table['lookalikes'], 'lookalike')}. "
+        "Rings around one another share a centre."
     )
     figure, panels = _panels(1, len(modes), 1.9, caption, table, sharex=True, sharey=True)
     for mode, panel in zip(modes, panels[0]):
@@ -459,26 +471,20 @@ def plot_lookalikes(table: pd.DataFrame) -> Figure:
 # --- what the figures share ----------------------------------------------------------------------------------------
 
 
-def _points(kept: pd.DataFrame, cases: pd.DataFrame, level: float, draws: int, seed: int):
-    """Yield (column name, point) for every column of ``kept`` and value of each axis, with its shift-bootstrap band."""
+def _points(kept: pd.DataFrame, cases: pd.DataFrame, level: float):
+    """Yield (column name, point) for every column of ``kept`` and value of each axis, with its interval over shifts."""
     about = cases.loc[kept.index]
-    shifts = sorted(cases["shift_id"].unique())
-    weights = shift_draws(len(shifts), draws, seed)
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    fixed = {"dropped": len(cases) - len(kept), "level": level, "draws": draws}
+    fixed = {"dropped": len(cases) - len(kept), "level": level}
     for axis in AXES:
         for x, at in about.groupby(axis).groups.items():
-            counts = about.loc[at, "shift_id"].value_counts().reindex(shifts, fill_value=0).to_numpy()
-            drawn = weights @ counts
+            counts = about.loc[at, "shift_id"].value_counts()
+            effective = float(counts.sum() ** 2 / (counts**2).sum())
             for name in kept:
-                sums = kept.loc[at, name].groupby(about.loc[at, "shift_id"]).sum()
-                sums = sums.reindex(shifts, fill_value=0).to_numpy()
-                low = high = float("nan")
-                if (counts > 0).sum() > 1:
-                    low, high = np.quantile((weights @ sums)[drawn > 0] / drawn[drawn > 0], tails)
+                value = float(kept.loc[at, name].mean())
+                low, high = share_interval(value, effective, level)
                 yield name, {
-                    "axis": axis, "x": int(x), "value": float(sums.sum() / counts.sum()), "low": float(low),
-                    "high": float(high), "cases": int(counts.sum()), "shifts": int((counts > 0).sum()),
+                    "axis": axis, "x": int(x), "value": value, "low": low, "high": high, "cases": len(at),
+                    "shifts": len(counts),
                 } | fixed  # fmt: skip
 
 
@@ -548,12 +554,11 @@ def _agent_style(agent: str, agents: list[str]) -> dict[str, str]:
     return {"color": AGENT_COLOURS[at], "marker": AGENT_MARKERS[at]}
 
 
-def _band_caption(table: pd.DataFrame, what: str) -> str:
+def _bar_caption(table: pd.DataFrame) -> str:
     totals = table[table["axis"] == table["axis"].iloc[-1]].groupby(["agent", "memory_mode", "reward"])["cases"].sum()
     return (
-        f"{what}: {100 * _one(table, 'level'):g} % percentile bootstrap over shifts ({_one(table, 'draws')} draws "
-        "shared by all lines; too narrow below some 20 shifts, none where shifts do not differ or there is one), at "
-        f"most {_count(table['shifts'].max(), 'shift')} a point, n = {_count(totals, 'case')} a line, "
+        f"Bars: {100 * _one(table, 'level'):g} % Wilson interval of each point over shifts, "
+        f"{_count(table['shifts'], 'shift')} a point, n = {_count(totals, 'case')} a line, "
         f"{_count(table['dropped'], 'case')} dropped."
     )
 
@@ -562,7 +567,8 @@ def _t_caption(table: pd.DataFrame, value: str) -> str:
     lost = [f"{row.agent}, {row.memory_mode} ({row.note})" for row in table[table[value].isna()].itertuples()]
     return (
         f"Bars: {100 * _one(table, 'level'):g} % t interval with C - 1 degrees of freedom, paired by case, clustered "
-        f"by shift; C = {_count(table['shifts'], 'shift')}, n = {_count(table['cases'], 'testing case')}."
+        f"by shift; C = {_count(table['shifts'], 'shift')}, n = {_count(table['cases'], 'testing case')}; none "
+        "where all shifts agree."
         + (f" Not drawn: {'; '.join(lost)}." if lost else "")
     )
 

@@ -17,7 +17,7 @@ class ReportConfig:
         run: a run folder below data/runs.
         cap_runs: run folders that differ from it in the notebook cap alone.
         level: of every interval, within (0, 1).
-        seed: of the bootstrap bands and of drawn sign flips, at least 0.
+        seed: of drawn sign flips, at least 0.
         max_dropped: share of pairs that may lack a score before a contrast is refused, within [0, 1).
         difference: of accuracy, that a larger run should detect, within (0, 1].
         allow_partial: whether a run that is not complete is reported.

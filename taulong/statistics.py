@@ -4,7 +4,7 @@ The unit of replication is the shift. Every estimate here first reduces each shi
 differences, or their slope) and then treats those numbers as the sample: the estimand is the mean over shifts, each
 shift weighing the same however many of its pairs survive (with equal cluster sizes that is also the mean over cases).
 The interval is Student's t with C - 1 degrees of freedom on the C shift numbers; taulong.coverage measures how often it
-covers.
+covers. Where all shifts agree there is none: a t interval would have no width, however few the shifts.
 
 All functions take the table of taulong.metrics.with_owed, so that an owed or unscored case is a dropped pair and is
 counted.
@@ -20,7 +20,7 @@ import pandas as pd
 from scipy import special, stats
 
 from taulong.errors import ConfigError, DataError, check_name
-from taulong.metrics import ARM_FIELDS, agents_with, require_one_version, scores, solved
+from taulong.metrics import ARM_FIELDS, REWARDS, agents_with, require_one_version, scores, solved
 
 MAX_DROPPED = 0.1  # share of planned pairs that may be missing before an estimate is refused
 DESCRIPTIVE_BELOW = 6  # an exact sign-flip test of fewer shifts cannot reach p < .05
@@ -52,6 +52,9 @@ class Estimate:
         planned: pairs that should have entered.
         dropped: for each arm, how many of its planned cases have no score.
         descriptive: fewer than 6 shifts: look, do not conclude.
+        at_least, at_most: the value if every missing score were the worst, or the best, for it; None unless the metric
+            lies within 0 and 1.
+        family: the question it answers with others, over which p values are adjusted.
     """
 
     name: str
@@ -69,6 +72,9 @@ class Estimate:
     dropped: dict[str, int]
     descriptive: bool
     note: str
+    at_least: float | None = None
+    at_most: float | None = None
+    family: str = ""
 
     def __str__(self) -> str:
         if self.value is None:
@@ -77,7 +83,9 @@ class Estimate:
         if self.low is not None:
             text += f" [{self.low:+.3f}, {self.high:+.3f}] {100 * self.level:g} % t({self.shifts - 1})"
         text += f", {self.shifts} shifts, {self.cases} of {self.planned} pairs"
-        text += f", p = {self.p:.2g} ({self.p_method})" if self.p is not None else ""
+        if self.cases < self.planned and self.at_least is not None:
+            text += f" ({self.at_least:+.3f} to {self.at_most:+.3f} whatever the others are)"
+        text += f", {p_text(self.p, self.p_method)} ({self.p_method})" if self.p is not None else ""
         return text + (", descriptive" if self.descriptive else "") + (f" ({self.note})" if self.note else "")
 
 
@@ -105,9 +113,7 @@ def contrast(
         MixedRecords: rows that may not share a table.
     """
     pairs = matched(table, (arm, baseline), metric, population)
-    difference = pairs.kept[0] - pairs.kept[1]
-    means = difference.groupby(pairs.shift_of).mean()
-    return _estimate(_difference_name(arm, baseline), means.to_numpy(), pairs, level, max_dropped, seed)
+    return _weighted(_difference_name(arm, baseline), pairs, (1, -1), level, max_dropped, seed)
 
 
 def arm_mean(
@@ -116,8 +122,7 @@ def arm_mean(
 ) -> Estimate:  # fmt: skip
     """Return the mean of a metric in one arm, clustered by shift (no p value: zero is no hypothesis about it)."""
     pairs = matched(table, (arm,), metric, population)
-    means = pairs.kept[0].groupby(pairs.shift_of).mean()
-    found = _estimate(str(Arm(*arm)), means.to_numpy(), pairs, level, max_dropped, 0)
+    found = _weighted(str(Arm(*arm)), pairs, (1,), level, max_dropped, 0)
     return dataclasses.replace(found, p=None, p_method=None)
 
 
@@ -128,15 +133,42 @@ def memory_contrasts(
     """Return the contrasts of the memory question: every mode of every agent against its own none.
 
     On testing cases, where memory can help, then on lookalikes, where it can mislead; the frozen second pass has no
-    lookalikes. An agent that was not run without memory has no contrast.
+    lookalikes. An agent that was not run without memory has no contrast. A mode and a population are a question, asked of
+    every agent: a family, over which :func:`estimates_table` adjusts p values.
     """
     table = table[table["agent"].isin(agents_with(table, "none"))]
     arms = [Arm(*arm) for arm in table[["agent", "memory_mode"]].drop_duplicates().itertuples(index=False)]
     return [
-        contrast(table, arm, Arm(arm.agent, "none"), metric, population, level, max_dropped, seed)
+        dataclasses.replace(
+            contrast(table, arm, Arm(arm.agent, "none"), metric, population, level, max_dropped, seed),
+            family=f"{arm.memory_mode} - none, {population}",
+        )
         for population in ("testing", "lookalike") for arm in arms
         if arm.memory_mode != "none" and (population, arm.memory_mode) != ("lookalike", "frozen")
     ]  # fmt: skip
+
+
+def reward_contrasts(
+    table: pd.DataFrame, mode: str = "notebook", population: str | None = "testing", level: float = 0.95,
+    max_dropped: float = MAX_DROPPED, seed: int = 0,
+) -> list[Estimate]:  # fmt: skip
+    """Return what a mode is worth against none under the official reward, under the gated one, and their difference.
+
+    Three estimates an agent, each kind a family of its own. The difference is taken case by case, over the cases that have
+    both rewards in both arms: how much of the memory value the gate does not grant.
+    """
+    found = []
+    for agent in agents_with(table, mode, "none"):
+        arms = ((agent, mode), (agent, "none"))
+        official, gated = (matched(table, arms, reward, population) for reward in REWARDS)
+        both = Pairs(
+            "official - gated", official.population, official.cases, pd.concat([official.wide, gated.wide], axis=1, keys=REWARDS)
+            .set_axis(range(4), axis=1), {arm: max(lost, gated.dropped[arm]) for arm, lost in official.dropped.items()},
+        )  # fmt: skip
+        for pairs, weights in ((official, (1, -1)), (gated, (1, -1)), (both, (1, -1, -1, 1))):
+            estimate = _weighted(_difference_name(*arms), pairs, weights, level, max_dropped, seed)
+            found.append(dataclasses.replace(estimate, family=f"{mode} - none, {pairs.metric}"))
+    return found
 
 
 def learning_slope(
@@ -176,15 +208,20 @@ def headroom_share(
     pairs = matched(table, ((agent, mode), (agent, "oracle"), (agent, "none")), metric, population)
     differences = pairs.kept[[0, 1]].sub(pairs.kept[2], axis=0).groupby(pairs.shift_of).mean().to_numpy()
     whole = _estimate(name, differences[:, 1], pairs, level, max_dropped, 0)
-    blank = dataclasses.replace(whole, value=None, low=None, high=None, p=None, p_method=None)
+    blank = dataclasses.replace(whole, value=None, low=None, high=None, p=None, p_method=None, note="")
     if whole.value is None or whole.shifts < 2:
         return dataclasses.replace(blank, note=whole.note)
-    if whole.low <= 0:
-        reach = f"the headroom oracle - none is {whole.value:+.3f} [{whole.low:+.3f}, {whole.high:+.3f}]"
-        why = "it covers 0" if whole.high >= 0 else "the oracle does worse"
-        return dataclasses.replace(blank, note=f"{reach}: {why}")
+    low, high = (whole.value, whole.value) if whole.low is None else (whole.low, whole.high)
+    if low <= 0:
+        reach = f"the headroom oracle - none is {whole.value:+.3f}"
+        if whole.low is None:
+            return dataclasses.replace(blank, note=f"{reach} in every shift")
+        why = "it covers 0" if high >= 0 else "the oracle does worse"
+        return dataclasses.replace(blank, note=f"{reach} [{low:+.3f}, {high:+.3f}]: {why}")
     ratio, low, high = fieller(differences[:, 0], differences[:, 1], level)
-    return dataclasses.replace(blank, value=ratio, low=low, high=high)
+    if _agree(differences[:, 0] - ratio * differences[:, 1]):
+        return dataclasses.replace(blank, value=ratio, note=_agreement(whole.shifts, level))
+    return dataclasses.replace(blank, value=ratio, low=low, high=high, note="Fieller's interval")
 
 
 def fieller(numerator: np.ndarray, denominator: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
@@ -210,6 +247,24 @@ def cluster_interval(means: np.ndarray, level: float = 0.95) -> tuple[np.ndarray
     means = np.asarray(means, float)
     half = stats.t.ppf((1 + level) / 2, means.shape[-1] - 1) * stats.sem(means, axis=-1)
     return means.mean(axis=-1) - half, means.mean(axis=-1) + half
+
+
+def share_interval(value: float, count: float, level: float = 0.95) -> tuple[float, float]:
+    """Return the limits of Wilson's score interval (1927) for a share ``value`` of ``count`` clusters, within [0, 1].
+
+    A cluster may hold several cases: a mean of shares with a given expectation varies at most as much as a yes or no
+    with the same expectation, so that the interval is then wide rather than narrow. It has width also where all agree.
+    """
+    squared = stats.norm.ppf((1 + level) / 2) ** 2 / count
+    centre, spread = (value + squared / 2) / (1 + squared), value * (1 - value) / count + squared / (4 * count)
+    half = math.sqrt(squared * count * spread) / (1 + squared)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def p_text(p: float, method: str, adjusted: float | None = None) -> str:
+    """Return a p value (or what it was adjusted to) in words, ``p <=`` where it is the smallest that drawn flips give."""
+    smallest = method.startswith(str(DRAWN_FLIPS)) and p * (DRAWN_FLIPS + 1) < 1.5
+    return f"p {'\u2264' if smallest else '='} {p if adjusted is None else adjusted:.2g}"
 
 
 def sign_flip_p(means: np.ndarray, seed: int = 0) -> tuple[float, str]:
@@ -279,13 +334,20 @@ def holm(p_values: list[float | None]) -> list[float | None]:
 
 
 def estimates_table(estimates: list[Estimate]) -> pd.DataFrame:
-    """Return declared contrasts as a table, in their order, with Holm's adjusted p over all of them in ``p_holm``."""
+    """Return declared contrasts as a table, in their order, with Holm's adjusted p over each family in ``p_holm``.
+
+    A contrast whose family is too large for its shifts, so that no adjusted p below 1 - level is possible, is descriptive.
+    """
     columns = [field.name for field in dataclasses.fields(Estimate)]
     table = pd.DataFrame([dataclasses.asdict(found) for found in estimates], columns=columns)
     table["dropped"] = [", ".join(f"{arm} {count}" for arm, count in found.dropped.items()) for found in estimates]
-    table = table.astype(dict.fromkeys(("value", "low", "high", "level", "p"), float))
+    table = table.astype(dict.fromkeys(("value", "low", "high", "level", "p", "at_least", "at_most"), float))
     table = table.astype({"shifts": int, "cases": int, "planned": int, "descriptive": bool})
-    table.insert(table.columns.get_loc("p") + 1, "p_holm", np.array(holm([found.p for found in estimates]), float))
+    families = table.groupby("family", sort=False)["p"]
+    adjusted = families.transform(lambda p: holm([None if pd.isna(one) else one for one in p]))
+    table.insert(table.columns.get_loc("p") + 1, "p_holm", adjusted.astype(float))
+    smallest = families.transform("size") * 2.0 ** (1 - table["shifts"])
+    table["descriptive"] |= smallest > 1 - table["level"]
     return table
 
 
@@ -296,6 +358,7 @@ class Plan:
     Attributes:
         name: the contrast planned for.
         difference, wanted: the difference to detect, and the power wanted for it.
+        level, tests: 1 - level is the chance of any false alarm among so many contrasts.
         shifts: the smallest number of shifts with that power; None where there is none, and then ``note`` says why.
         power: the power reached at that number.
         between, within: variance components of the pilot's paired differences, between shifts and between cases of
@@ -308,6 +371,7 @@ class Plan:
     difference: float
     wanted: float
     level: float
+    tests: int = 1
     shifts: int | None = None
     power: float | None = None
     between: float | None = None
@@ -323,14 +387,14 @@ class Plan:
         cost = "cost unknown" if self.cost is None else f"{self.cost_per_shift:g} a shift, {self.cost:g} in all"
         return (
             f"{self.name}: {self.shifts} shifts detect a difference of {self.difference:g} with power {self.power:.2f} "
-            f"(between {self.between:.3f}, within {self.within:.3f}; {cost})"
+            f"at p < {1 - self.level:.2g}{f'/{self.tests}' if self.tests > 1 else ''} (between {self.between:.3f}, within {self.within:.3f}; {cost})"
         )
 
 
 def plan_shifts(
     table: pd.DataFrame, arm: tuple[str, str], baseline: tuple[str, str], difference: float, power: float = 0.8,
     level: float = 0.95, metric: str = "official_reward", population: str | None = "testing",
-    cases_per_shift: float | None = None, cost_per_shift: float | None = None,
+    cases_per_shift: float | None = None, cost_per_shift: float | None = None, tests: int = 1,
 ) -> Plan:  # fmt: skip
     """Return how many shifts a two-sided t test needs to detect a difference, from a pilot's variance components.
 
@@ -343,13 +407,15 @@ def plan_shifts(
         difference: in units of the metric, not 0.
         cases_per_shift: pairs per shift; those of the pilot if None.
         cost_per_shift: of both arms together; what the pilot paid if None and all its calls have a price.
+        tests: contrasts of the family it will stand in; the test is planned at the level that Holm's method asks of the
+            smallest of so many p values.
 
     Raises:
         ConfigError: a difference of 0, a power outside (0, 1), or unknown arms, as for :func:`contrast`.
     """
     if difference == 0 or not 0 < power < 1:
         raise ConfigError(f"difference: {difference!r}, power: {power!r}; accepted: not 0, and within (0, 1)")
-    plan = Plan(_difference_name(arm, baseline), difference, power, level)
+    plan, at = Plan(_difference_name(arm, baseline), difference, power, level, tests), 1 - (1 - level) / tests
     pairs = matched(table, (arm, baseline), metric, population)
     if (shifts := pairs.shift_of.nunique()) < 2:
         return dataclasses.replace(plan, note=f"the pilot has {shifts} shifts, at least 2 are needed")
@@ -360,10 +426,10 @@ def plan_shifts(
     if (deviation := math.sqrt(between + within / size)) == 0:
         return dataclasses.replace(plan, note="the pilot's differences do not vary")
     effect = difference / deviation
-    if (needed := next((count for count in _candidates() if t_power(effect, count, level) >= power), None)) is None:
+    if (needed := next((count for count in _candidates() if t_power(effect, count, at) >= power), None)) is None:
         return dataclasses.replace(plan, note="a million shifts are not enough")
     cost = None if price is None else needed * price
-    return dataclasses.replace(plan, shifts=needed, power=t_power(effect, needed, level), cost=cost)
+    return dataclasses.replace(plan, shifts=needed, power=t_power(effect, needed, at), cost=cost)
 
 
 def _pilot_cost(table: pd.DataFrame, arms: tuple) -> float | None:
@@ -403,14 +469,6 @@ def variance_components(values: pd.Series, cluster_of: pd.Series) -> tuple[float
     return max(0.0, (across - within) / effective), within, effective
 
 
-def shift_draws(count: int, draws: int, seed: int) -> np.ndarray:
-    """Return ``draws`` bootstrap samples of ``count`` shifts as multiplicities, shape (draws, count).
-
-    One matrix serves all arms of a figure: arms that ran the same shifts must be resampled together.
-    """
-    return np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=draws)
-
-
 @dataclass(frozen=True)
 class Pairs:
     """The cases some arms share, side by side.
@@ -418,17 +476,25 @@ class Pairs:
     Attributes:
         metric, population: which column, over which cases (``all``: no population chosen).
         cases: the planned cases by case id.
-        kept: one column an arm (0, 1, ...), only the cases every arm has a score for.
-        shift_of: the shift of each kept case.
+        wide: their scores, one column an arm (0, 1, ...), missing where a case has none.
         dropped: for each arm, how many planned cases have no score.
     """
 
     metric: str
     population: str
     cases: pd.DataFrame
-    kept: pd.DataFrame
-    shift_of: pd.Series
+    wide: pd.DataFrame
     dropped: dict[str, int]
+
+    @property
+    def kept(self) -> pd.DataFrame:
+        """The cases that every arm has a score for."""
+        return self.wide.dropna()
+
+    @property
+    def shift_of(self) -> pd.Series:
+        """The shift of each kept case."""
+        return self.cases.loc[self.kept.index, "shift_id"]
 
 
 def matched(table: pd.DataFrame, arms: tuple, metric: str, population: str | None) -> Pairs:
@@ -446,9 +512,8 @@ def matched(table: pd.DataFrame, arms: tuple, metric: str, population: str | Non
         columns.append(rows.groupby("case_id")["_score"].mean(skipna=False))
     wide = pd.concat(columns, axis=1, keys=range(len(arms))).sort_index()
     cases = chosen.drop_duplicates("case_id").set_index("case_id").loc[wide.index]
-    kept = wide.dropna()
     dropped = {str(Arm(*arm)): int(wide[at].isna().sum()) for at, arm in enumerate(arms)}
-    return Pairs(metric, population or "all", cases, kept, cases.loc[kept.index, "shift_id"], dropped)
+    return Pairs(metric, population or "all", cases, wide, dropped)
 
 
 def _difference_name(arm: tuple[str, str], baseline: tuple[str, str]) -> str:
@@ -462,6 +527,34 @@ def _population(table: pd.DataFrame, population: str | None) -> pd.DataFrame:
         return table
     check_name("population", population, sorted(table["population"].unique()))
     return table[table["population"] == population]
+
+
+def _weighted(
+    name: str, pairs: Pairs, weights: tuple[int, ...], level: float, max_dropped: float, seed: int
+) -> Estimate:  # fmt: skip
+    """Return the estimate of a weighted sum of the arms' scores, and between what it lies whatever is missing."""
+    means = (pairs.kept @ weights).groupby(pairs.shift_of).mean()
+    found = _estimate(name, means.to_numpy(), pairs, level, max_dropped, seed)
+    if ((pairs.wide < 0) | (pairs.wide > 1)).any(axis=None):
+        return found
+    against = np.array(weights) < 0
+    ends = [
+        float((pairs.wide.fillna(dict(enumerate(np.where(against, 1 - end, end)))) @ weights)
+              .groupby(pairs.cases["shift_id"]).mean().mean())
+        for end in (0.0, 1.0)
+    ]  # fmt: skip
+    return dataclasses.replace(found, at_least=ends[0], at_most=ends[1])
+
+
+def _agree(means: np.ndarray) -> bool:
+    """Return whether numbers differ by rounding at most."""
+    return float(np.ptp(means)) <= 1e-9
+
+
+def _agreement(shifts: int, level: float) -> str:
+    """Return what can be said when all shifts agree: how large, at the level, the share of others can be."""
+    most = 100 * (1 - (1 - level) ** (1 / shifts))
+    return f"all {shifts} shifts agree, so no interval; at most {most:.0f} % of shifts differ ({100 * level:g} % bound)"
 
 
 def _estimate(name: str, means: np.ndarray, pairs: Pairs, level: float, max_dropped: float, seed: int) -> Estimate:
@@ -480,10 +573,13 @@ def _estimate(name: str, means: np.ndarray, pairs: Pairs, level: float, max_drop
         notes.append("1 shift: no interval")
     else:
         value = float(np.mean(means))
-        low, high = map(float, cluster_interval(means, level))
         p, method = sign_flip_p(means, seed)
-        if low == high:
-            notes.append("no variation between shifts: an interval without width is silent about shifts not drawn")
+        if _agree(means):
+            notes.append(_agreement(shifts, level))
+        else:
+            low, high = map(float, cluster_interval(means, level))
+    if value is not None and (lost := pairs.cases["shift_id"].nunique() - pairs.shift_of.nunique()):
+        notes.append(f"{lost} shifts without a pair left out")
     return Estimate(
         name, pairs.metric, pairs.population, value, low, high, level, p, method, shifts, cases, planned, pairs.dropped,
         shifts < DESCRIPTIVE_BELOW, "; ".join(notes),

@@ -10,7 +10,7 @@ from taulong.figures import (
     plot_evidence, plot_forest, plot_lookalikes, plot_placement, plot_rewards, reward_table, save_figure,
 )  # fmt: skip
 from taulong.metrics import MODES, MixedRecords, case_metrics, suspect_cases, with_owed
-from taulong.statistics import contrast, estimates_table, memory_contrasts
+from taulong.statistics import contrast, estimates_table, memory_contrasts, share_interval
 
 AGENTS = ("learner", "guesser", "parrot", "transferrer", "meddler")
 
@@ -49,20 +49,17 @@ def test_the_curve_holds_the_accuracies_of_the_records(table):
             assert point["low"] <= point["value"] <= point["high"]
 
 
-def test_the_band_resamples_shifts_and_all_modes_alike():
-    # Differences are the same in every shift: resampled together, the two bands keep their distance exactly.
-    records = pair_table([[0.5]] * 6)
-    extra = records["shift_id"].str[-1].astype(int) / 10
-    records["official_reward"] += extra
-    curve = curve_table(records).set_index(["memory_mode", "axis"])
-    for limit in ("low", "high"):
-        gap = curve.loc[("notebook", "position"), limit] - curve.loc[("none", "position"), limit]
-        assert gap == pytest.approx(0.5)
-    assert curve["low"].lt(curve["high"]).all()
+def test_the_interval_of_a_point_counts_shifts_not_cases():
+    # Two teaching cases seen: a shift with three testing cases, two with one. Kish: 25 / 11 shifts.
+    records = pair_table([[1, 1, 1], [1], [0]]).assign(teaching_seen=2)
+    point = curve_table(records).set_index(["memory_mode", "axis"]).loc[("notebook", "teaching_seen")]
+    assert (point["value"], point["cases"], point["shifts"]) == (0.8, 5, 3)
+    assert (point["low"], point["high"]) == share_interval(0.8, 25 / 11)
 
 
-def test_one_shift_has_no_band():
-    assert curve_table(with_owed(make_records(num_shifts=1)))[["low", "high"]].isna().all(axis=None)
+def test_points_that_all_shifts_agree_on_have_an_interval():
+    curve = curve_table(with_owed(make_records(num_shifts=1)))
+    assert curve["low"].lt(curve["high"]).all() and curve["high"].le(1).all() and curve["low"].ge(0).all()
 
 
 def test_a_curve_compares_the_same_cases_in_every_mode():
@@ -178,7 +175,8 @@ def test_captions_say_what_the_intervals_are(name, table):
         assert "no interval" in caption and "n = 32 cases" in caption
     else:
         assert "95 %" in caption
-        assert ("bootstrap over shifts" if name in ("curves", "rewards") else "clustered by shift") in caption
+        wanted = "Wilson interval of each point over shifts" if name in ("curves", "rewards") else "clustered by shift"
+        assert wanted in caption
 
 
 SMALL = {
@@ -293,8 +291,27 @@ def test_a_note_of_another_trial_is_not_evidence():
 def test_the_forest_takes_the_colours_of_the_agents(table):
     rows = contrasts(table)
     drawn = [line for line in plot_forest(rows).axes[0].lines if line.get_marker() not in ("None", None)]
-    agents = [name.partition(":")[0] for name in rows["name"]]
+    shown = rows[~(rows["value"].eq(0) & rows["low"].isna())]
+    agents = [name.partition(":")[0] for name in shown["name"]]
+    assert len(agents) < len(rows)
     assert [line.get_color() for line in drawn] == [AGENT_COLOURS[AGENTS.index(agent)] for agent in agents]
+
+
+def test_what_is_0_in_every_shift_is_counted_and_not_drawn(table):
+    rows = contrasts(table)
+    figure = plot_forest(rows)
+    caption = " ".join(figure.caption.replace("\u00a0", " ").split())
+    nothing = rows[rows["value"].eq(0) & rows["low"].isna()]
+    guesser = nothing["name"].str.startswith("guesser").sum()
+    assert f"Not drawn, being 0 in every shift: {len(nothing)} contrasts (" in caption and f"guesser {guesser}" in caption
+    assert len(figure.axes[0].get_yticks()) == len(rows) - len(nothing)
+    empty = plot_forest(nothing.reset_index(drop=True))
+    assert "Not drawn, being 0 in every shift" in empty.caption.replace("\n", " ")
+
+
+def test_the_lookalike_figure_counts_both_populations(table):
+    caption = " ".join(plot_lookalikes(lookalike_table(table)).caption.replace("\u00a0", " ").split())
+    assert "n = 32 testing cases" in caption and "n = 16 lookalikes" in caption
 
 
 def test_one_cap_is_said_to_be_one(table):

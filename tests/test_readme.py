@@ -20,9 +20,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
     [
         results_table,
         lambda: (ROOT / "data/audit/coverage.md").read_text(encoding="utf-8").strip(),
+        lambda: (ROOT / "data/audit/point_coverage.md").read_text(encoding="utf-8").strip(),
         lambda: markdown_table(pd.read_csv(ROOT / "data/audit/audit-full/graders.csv")),
     ],
-    ids=["default run", "coverage", "audit"],
+    ids=["default run", "coverage", "coverage of points", "audit"],
 )
 def test_a_table_of_the_readme_is_the_one_that_code_makes(block):
     assert block() in README

@@ -1,5 +1,6 @@
 """Every statistic against hand-worked cases, closed forms and properties."""
 
+import dataclasses
 import math
 import re
 
@@ -11,13 +12,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from synthetic import make_records, pair_table
-from taulong.coverage import clustered_t, coverage_table, equal, lumpy, not_clustered, one_baseline, smooth
+from taulong.coverage import clustered_t, coverage_table, equal, lumpy, not_clustered, one_baseline, point_coverage, smooth
 from taulong.errors import ConfigError
 from taulong.metrics import with_owed
 from taulong.report import ReportConfig
 from taulong.statistics import (
     Estimate, arm_mean, cluster_interval, contrast, estimates_table, fewest_trials, fieller, headroom_share, holm, learning_slope,
-    memory_contrasts, pass_hat_k, plan_shifts, shift_draws, sign_flip_p, t_power, variance_components,
+    memory_contrasts, p_text, pass_hat_k, plan_shifts, reward_contrasts, share_interval, sign_flip_p, t_power,
+    variance_components,
 )  # fmt: skip
 
 NOTEBOOK, NONE = ("learner", "notebook"), ("learner", "none")
@@ -52,7 +54,11 @@ def test_the_interval_is_that_of_scipy():
 def test_exchanging_the_arms_flips_the_signs(differences):
     table = pair_table(differences)
     forth, back = contrast(table, NOTEBOOK, NONE), contrast(table, NONE, NOTEBOOK)
-    assert (back.value, back.low, back.high) == pytest.approx((-forth.value, -forth.high, -forth.low))
+    assert back.value == pytest.approx(-forth.value)
+    if forth.low is None:
+        assert back.low is None and back.note == forth.note
+    else:
+        assert (back.low, back.high) == pytest.approx((-forth.high, -forth.low))
     assert back.p == pytest.approx(forth.p)
 
 
@@ -63,7 +69,8 @@ def test_the_order_of_shifts_and_rows_changes_nothing(differences, random):
     random.shuffle(differences)
     relabelled = pair_table(differences)
     other = contrast(relabelled.sample(frac=1, random_state=random.randrange(99)), NOTEBOOK, NONE)
-    assert (other.value, other.low, other.high) == pytest.approx((forth.value, forth.low, forth.high))
+    for name in ("value", "low", "high"):
+        assert getattr(other, name) == pytest.approx(getattr(forth, name))
     assert other.p == pytest.approx(forth.p)
 
 
@@ -71,7 +78,8 @@ def test_the_order_of_shifts_and_rows_changes_nothing(differences, random):
 @settings(max_examples=25, deadline=None)
 def test_the_interval_holds_its_value_and_p_is_a_probability(differences):
     found = contrast(pair_table(differences), NOTEBOOK, NONE)
-    assert found.low <= found.value <= found.high
+    assert found.low is None or found.low <= found.value <= found.high
+    assert (found.low is None) == (len({sum(shift) / len(shift) for shift in differences}) == 1)
     assert 2 / 2**found.shifts <= found.p <= 1
 
 
@@ -118,10 +126,36 @@ def test_fewer_than_six_shifts_are_descriptive(shifts, descriptive):
     assert contrast(pair_table(differences), NOTEBOOK, NONE).descriptive is descriptive
 
 
-def test_an_interval_without_width_says_so():
-    found = contrast(pair_table([[1, 1], [1, 1], [1, 1]]), NOTEBOOK, NONE)
-    assert (found.low, found.value, found.high) == (1, 1, 1)
-    assert "no variation between shifts" in found.note
+# thirds: their means differ by rounding
+@pytest.mark.parametrize("difference", [1, 0, 1 / 3])
+def test_shifts_that_all_agree_have_no_interval_and_say_how_many_may_differ(difference):
+    found = contrast(pair_table([[difference, difference, difference]] * 10), NOTEBOOK, NONE)
+    assert (found.value, found.low, found.high) == (pytest.approx(difference), None, None)
+    # 10 of 10 alike has a chance of 5 % where 74.1 % of shifts are.
+    assert found.note == "all 10 shifts agree, so no interval; at most 26 % of shifts differ (95 % bound)"
+
+
+def test_what_is_missing_bounds_the_value():
+    table = pair_table([[1, 0, 1, 0], [1, 1, 0, 0]])
+    whole = contrast(table, NOTEBOOK, NONE)
+    assert (whole.at_least, whole.value, whole.at_most) == (0.5, 0.5, 0.5) and "whatever" not in str(whole)
+    table.loc[(table["case_id"] == "eval-1000000/1") & (table["memory_mode"] == "notebook"), "outcome"] = "unscored"
+    found = contrast(table, NOTEBOOK, NONE, max_dropped=0.2)
+    assert (found.at_least, found.at_most) == pytest.approx(((0.25 + 0.5) / 2, (0.5 + 0.5) / 2))
+    assert "7 of 8 pairs (+0.375 to +0.500 whatever the others are)" in str(found)
+    refused = contrast(table, NOTEBOOK, NONE)
+    assert refused.value is None and (refused.at_least, refused.at_most) == (found.at_least, found.at_most)
+
+
+def test_bounds_are_for_shares_only():
+    table = pair_table([[1, 0], [0, 1]]).assign(steps=lambda rows: range(10, 10 + len(rows)))
+    assert contrast(table, NOTEBOOK, NONE, "steps").at_least is None
+
+
+def test_shifts_without_a_pair_are_counted():
+    table = pair_table([[1, 1], [0, 0], [1, 0]])
+    table.loc[table["shift_id"] == "eval-1000001", "outcome"] = "unscored"
+    assert contrast(table, NOTEBOOK, NONE, max_dropped=0.5).note == "1 shifts without a pair left out"
 
 
 def test_dropped_pairs_are_counted_by_arm_and_refused_above_the_share():
@@ -190,13 +224,23 @@ def test_a_denominator_that_may_be_nothing_has_no_ratio():
 
 def test_the_learner_reaches_the_whole_headroom():
     found = headroom_share(with_owed(make_records(num_shifts=12)), "learner")
-    assert (found.value, found.low, found.high) == pytest.approx((1, 1, 1))
+    assert (found.value, found.low, found.high) == (pytest.approx(1), None, None)
+    assert found.note.startswith("all 12 shifts agree")
+
+
+def test_the_interval_of_a_share_is_fiellers_and_says_so():
+    table = with_owed(make_records(num_shifts=12))
+    table.loc[(table["memory_mode"] == "notebook") & (table["position"] > 6), "official_reward"] = 0
+    found = headroom_share(table, "learner")
+    assert found.low < found.value < found.high and found.note == "Fieller's interval"
 
 
 def test_the_guesser_has_no_headroom_to_share():
     found = headroom_share(with_owed(make_records(agents=("guesser",), num_shifts=12)), "guesser")
     assert found.value is None
     assert "it covers 0" in found.note
+    same = with_owed(make_records(num_shifts=4)).assign(official_reward=1.0)
+    assert headroom_share(same, "learner").note == "the headroom oracle - none is +0.000 in every shift"
 
 
 def test_an_oracle_that_harms_is_refused():
@@ -250,12 +294,47 @@ def test_holm_lies_between_p_and_bonferroni_and_keeps_the_order(p_values):
     )
 
 
-def test_the_table_of_contrasts_adjusts_over_all_of_them():
+def test_the_table_of_contrasts_adjusts_over_each_family_and_says_when_it_is_too_large_for_the_shifts():
     found = contrast(pair_table([[1], [1], [1], [1], [1], [1]]), NOTEBOOK, NONE)
-    table = estimates_table([found, found])
-    assert table["p_holm"].tolist() == pytest.approx([4 / 64, 4 / 64])
+    other = dataclasses.replace(found, family="another question")
+    table = estimates_table([found, other, found])
+    assert table["p_holm"].tolist() == pytest.approx([4 / 64, 2 / 64, 4 / 64])
+    assert table["descriptive"].tolist() == [True, False, True]  # two contrasts of six shifts: at best .0625
     assert table["dropped"][0] == "learner/notebook 0, learner/none 0"
     assert isinstance(found, Estimate)
+
+
+def test_contrasts_that_ask_one_question_of_several_agents_are_a_family():
+    records = make_records(agents=("learner", "parrot"), num_shifts=2)
+    table = estimates_table(memory_contrasts(with_owed(records)))
+    sizes = table.groupby("family")["name"].agg(list)
+    assert sizes["notebook - none, testing"] == ["learner: notebook - none", "parrot: notebook - none"]
+    assert len(sizes) == 4
+
+
+def test_the_smallest_p_that_drawn_flips_give_is_an_upper_limit():
+    drawn = contrast(pair_table([[1]] * 20), NOTEBOOK, NONE)
+    assert "p \u2264 1e-05 (99999 sign flips, seed 0)" in str(drawn)
+    assert p_text(drawn.p, drawn.p_method, 6 * drawn.p) == "p \u2264 6e-05"
+    assert p_text(2e-5, drawn.p_method) == "p = 2e-05"
+    assert "p = 0.031 (exact sign flip)" in str(contrast(pair_table([[1]] * 6), NOTEBOOK, NONE))
+
+
+def test_memory_value_under_both_rewards_and_what_the_gate_does_not_grant():
+    table = pair_table([[1, 1], [1, 0], [0, 0], [1, 1], [1, 0], [0, 0]])
+    table["gated_reward"] = table["official_reward"]
+    table.loc[(table["memory_mode"] == "notebook") & table["case_id"].str.endswith("/1"), "gated_reward"] = 0.0
+    official, gated, gap = reward_contrasts(table)
+    assert (official.value, gated.value, gap.value) == pytest.approx((0.5, 1 / 6, 1 / 3))
+    assert [found.metric for found in (official, gated, gap)] == ["official_reward", "gated_reward", "official - gated"]
+    assert gap.low < gap.value < gap.high and len({official.family, gated.family, gap.family}) == 3
+    hand = cluster_interval(np.array([0.5, 0.5, 0, 0.5, 0.5, 0]))
+    assert (gap.low, gap.high) == pytest.approx(hand)
+    lost = table.copy()
+    lost.loc[(lost["case_id"] == "eval-1000000/1") & (lost["memory_mode"] == "none"), "gated_reward"] = None
+    official, gated, gap = reward_contrasts(lost)
+    assert (official.cases, gated.cases, gap.cases) == (12, 11, 11)
+    assert gap.dropped == {"learner/notebook": 0, "learner/none": 1}
 
 
 # --- planning ------------------------------------------------------------------------------------------------------
@@ -282,6 +361,14 @@ def test_the_plan_reaches_its_power_and_one_shift_fewer_does_not():
     assert plan.cost == 2.5 * plan.shifts
     assert plan_shifts(pilot, NOTEBOOK, NONE, 0.05).shifts > plan.shifts
     assert plan_shifts(pilot, NOTEBOOK, NONE, 0.1, cases_per_shift=1).shifts > plan.shifts
+
+
+def test_a_plan_for_several_contrasts_needs_more_shifts():
+    pilot = with_owed(make_records(num_shifts=12))
+    one, five = (plan_shifts(pilot, NOTEBOOK, NONE, 0.1, tests=tests) for tests in (1, 5))
+    deviation = math.sqrt(five.between + five.within / five.cases_per_shift)
+    assert t_power(0.1 / deviation, five.shifts - 1, 0.99) < 0.8 <= five.power and five.shifts > one.shifts
+    assert "at p < 0.05/5" in str(five) and "at p < 0.05 " in str(one)
 
 
 def test_a_pilot_that_cannot_plan_says_why():
@@ -353,11 +440,20 @@ def test_the_naive_intervals_do_not(coverage):
     assert coverage["equal", one_baseline.__name__, 20] < 0.5
 
 
-def test_arms_are_resampled_together():
-    draws = shift_draws(6, 50, seed=3)
-    assert draws.shape == (50, 6)
-    assert (draws.sum(axis=1) == 6).all()
-    assert (draws == shift_draws(6, 50, seed=3)).all()
+def test_rare_losses_are_covered_by_no_interval_of_few_shifts(coverage):
+    assert coverage["rare", clustered_t.__name__, 5] < 0.6  # every case lost with 3 in 100: most tables show none
+
+
+def test_wilsons_interval_is_scipys():
+    for won, count in ((0, 8), (3, 8), (8, 8), (19, 24)):
+        limits = stats.binomtest(won, count).proportion_ci(0.9, "wilson")
+        assert share_interval(won / count, count, 0.9) == pytest.approx((limits.low, limits.high))
+
+
+def test_the_interval_of_a_point_covers_where_resampled_shifts_do_not():
+    covered = point_coverage().pivot_table(index=["share", "shifts"], columns="interval", values="coverage")
+    assert covered["wilson"].min() > 0.85 and covered["wilson"].mean() > 0.94
+    assert covered.loc[(0.97, 5), "bootstrap"] < 0.2
 
 
 @pytest.mark.parametrize(("agent", "mode", "truth"), [("learner", "none", 0.25), ("guesser", "notebook", 0.25)])
@@ -366,5 +462,5 @@ def test_the_truth_of_a_scripted_agent_is_inside_at_the_stated_rate(agent, mode,
     inside = 0
     for seed in range(60):
         found = arm_mean(make_records(agents=(agent,), modes=(mode,), num_shifts=12, seed=seed), (agent, mode))
-        inside += found.low <= truth <= found.high
+        inside += found.low is not None and found.low <= truth <= found.high
     assert stats.binomtest(inside, 60, 0.95).pvalue > 0.01
