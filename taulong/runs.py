@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import (
@@ -43,6 +44,7 @@ RESULTS = ("records", "transcripts", "timings")
 KEY = ("agent", "memory_mode", "shift_id", "trial", "position")  # a case of a run
 EXECUTORS = ("serial", "threads", "processes", "cluster")
 MODEL_THREADS = 16
+CASE_THREADS = "taulong-case"  # how the names of threads begin that run cases
 PROGRESS_LINES = 20
 TRANSPORT = ("timeout",)  # arguments of a model that change nothing it is asked, so that a resumed run may change them
 
@@ -235,8 +237,8 @@ def execute_runs(
         config: what to run.
         name: name of the run folder below data/runs, or a path.
         workers: units at once (default: the cluster's threads for a scheduler, 16 for models and ``cluster``, else 1).
-        fresh: run everything again, whatever the folder holds. Rows of the same configuration stay until the new ones
-            are there, those of another one are removed first.
+        fresh: run everything again, whatever the folder holds. Rows of the same configuration stay until this session
+            ends, by a limit too, and those of another one are removed first; then the folder holds the new rows alone.
         progress: True for a bar on a terminal or in JupyterLab and at most twenty lines elsewhere, False for none; by
             default a bar there alone.
         executor: ``serial``, ``threads`` (default for models), ``processes`` (default for several workers), or
@@ -310,9 +312,12 @@ def _work(
     active: dict[Future, tuple[Unit, int, Memory]] = {}
     try:
         while True:
-            while len(active) < window and not account.exhausted(len(active)):
+            while len(active) < window:
                 case = following.popleft() if following else next(first, None)
                 if case is None:
+                    break
+                if account.exhausted(len(active)):
+                    following.appendleft(case)
                     break
                 active[pool.submit(run_step, *case)] = case
             if not active:
@@ -364,14 +369,36 @@ def _executor(kind: str, workers: int | None, scheduler: str | None) -> Iterator
     elif kind == "serial":
         yield _Here(), 1
     elif kind == "threads":
-        with ThreadPoolExecutor(workers) as pool:
+        with _dropping(ThreadPoolExecutor(workers, thread_name_prefix=CASE_THREADS)) as pool:
             yield pool, workers
     else:
         # forked from a clean process that has imported tau2 once
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["taulong.cases"])
-        with ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts) as pool:
+        with _dropping(ProcessPoolExecutor(workers, mp_context=context, initializer=_serve_parent)) as pool:
             yield pool, workers
+
+
+@contextmanager
+def _dropping(pool: Executor) -> Iterator[Executor]:
+    """Give a pool; after an exception, what it has under way is dropped: the first interrupt has awaited it before."""
+    others = multiprocessing.active_children()
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            if process not in others:
+                process.terminate()
+        raise
+    pool.shutdown()
+
+
+def _serve_parent() -> None:
+    """Have a process of a pool ignore Ctrl-C, and end with the one that submits, however that ends."""
+    _ignore_interrupts()
+    parent = multiprocessing.parent_process()
+    threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
 
 
 def _ignore_interrupts() -> None:
@@ -421,14 +448,16 @@ def _held(units: list[Unit], rows: dict[tuple, dict]) -> tuple[dict[tuple, dict]
 
     kept, done = {}, {}
     for unit in units:
-        done[unit] = []
+        done[unit], memory = [], unit.memory()
         for key in unit.keys():
-            if key not in rows:
+            # a row that began with another text follows on other rows: a session that began afresh was killed between
+            if key not in rows or rows[key]["transcript"]["notebook_before"] != memory.text:
                 break
             kept[key] = rows[key]
             if not is_whole(rows[key]["record"]):
                 break
             done[unit].append(rows[key])
+            memory = unit.memory_after(memory, rows[key])
     return kept, done
 
 
@@ -521,11 +550,11 @@ class RunFolder:
         if fresh or not (self.path / "manifest.json").exists():
             return
         held = self.manifest
-        for name, value in manifest.items():
-            if held.get(name) != value:
+        for name in manifest | held:
+            if held.get(name) != manifest.get(name):
                 raise DataError(
                     f"{self.path.name}: holds a run of another configuration: {name} is {held.get(name)!r} there and "
-                    f"{value!r} here; choose another name, or run it afresh (--fresh)"
+                    f"{manifest.get(name)!r} here; choose another name, or run it afresh (--fresh)"
                 )
 
     @contextmanager
@@ -599,15 +628,17 @@ def _lines(path: Path) -> Iterator[dict]:
         return
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     for number, line in enumerate(lines, start=1):
-        if number == len(lines):  # what follows the last newline: nothing, or a torn row
-            return
         try:
             row = json.loads(line)
-            _key(row.get("record", row))
-        except (ValueError, KeyError, AttributeError) as error:
+            hash(_key(row.get("record", row)))
+            if "record" in row:
+                row["transcript"]["notebook_before"]  # noqa: B018  a row of the journal has both
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            if number == len(lines):  # what follows the last newline: nothing, or a torn row
+                return
             raise DataError(
                 f"{path.parent.name}/{path.name}, line {number}: not a row of a run ({error}); remove the line, "
-                "its case is then owed and run again"
+                "its case and those after it in the shift are then owed and run again"
             ) from error
         yield row
 
@@ -632,7 +663,7 @@ def run_manifest(config: RunConfig) -> dict:
         if model := config.side(side):
             arguments = {name: value for name, value in model.arguments.items() if name not in TRANSPORT}
             models |= {f"{side}_llm": model.name, f"{side}_llm_args": arguments}
-    return {
+    manifest = {
         "format": FORMAT,
         "shifts": shift_paths(config.shifts)[0].stem,
         "shifts_digest": shifts["digest"],
@@ -654,6 +685,7 @@ def run_manifest(config: RunConfig) -> dict:
         "tau2_version": tau2.version,
         "tau2_data": tau2.data_digest,
     }
+    return json.loads(json.dumps(manifest))  # as it is read back: names are texts, tuples are lists
 
 
 # --- before it costs anything ---------------------------------------------------------------------------------------
@@ -685,8 +717,8 @@ class Estimate:
         )
 
 
-def estimate_run(config: RunConfig, name: str | Path) -> Estimate:
-    """Return what is left of a run and what it will take; runs nothing and writes nothing.
+def estimate_run(config: RunConfig, name: str | Path, fresh: bool = False) -> Estimate:
+    """Return what is left of a run (``fresh``: all of it) and what it will take; runs nothing and writes nothing.
 
     Calls and tokens of a case are the mean of the cases that are done; without one, they are estimated from scripted
     conversations and the lengths of the prompts (policy and tools), which are sent again with every call.
@@ -700,8 +732,8 @@ def estimate_run(config: RunConfig, name: str | Path) -> Estimate:
     shifts = read_shifts(config.shifts)
     folder = RunFolder(run_path(name))
     manifest = run_manifest(config)
-    folder.check_same_run(manifest, False)
-    _, done = _held(config.units(shifts), folder.rows())
+    folder.check_same_run(manifest, fresh)
+    _, done = _held(config.units(shifts), {} if fresh else folder.rows())
     planned, calls, tokens = manifest["planned_cases"], 0, 0
     owed = {side: 0 for side in ("agent", "user")}
     for unit, rows in done.items():
@@ -716,7 +748,9 @@ def estimate_run(config: RunConfig, name: str | Path) -> Estimate:
         played = [row for unit, rows in done.items() for row in rows if not isinstance(getattr(unit, side), str)]
         role = "assistant" if side == "agent" else "user"
         if played:
-            a_case = sum(sum(m["role"] == role for m in row["transcript"]["messages"]) for row in played) / len(played)
+            # but for the greeting, which is tau2's
+            said = [sum(m["role"] == role for m in row["transcript"]["messages"][1:]) for row in played]
+            a_case = sum(said) / len(played)
             tokens_a_case = sum(row["record"][f"{side}_tokens"] for row in played) / len(played)
         else:
             a_case = CALLS_A_CASE[side]
@@ -790,19 +824,17 @@ def run(arguments: argparse.Namespace) -> int:
     )
     name = arguments.name or Path(arguments.shifts).stem
     if arguments.dry_run:
-        print(estimate_run(config, name))
+        print(estimate_run(config, name, arguments.fresh))
         return 0
-    folder = execute_runs(
-        config,
-        name,
-        arguments.workers,
-        arguments.fresh,
-        True,
-        arguments.executor,
-        arguments.scheduler,
-        arguments.max_cases,
-        arguments.max_cost,
-    )
+    limits = {"max_cases": arguments.max_cases, "max_cost": arguments.max_cost}
+    spread = {"executor": arguments.executor, "scheduler": arguments.scheduler}
+    try:
+        folder = execute_runs(config, name, arguments.workers, arguments.fresh, progress=True, **spread, **limits)
+    except KeyboardInterrupt:
+        if any(thread.name.startswith(CASE_THREADS) for thread in threading.enumerate()):
+            print("taulong: interrupted", file=sys.stderr, flush=True)
+            os._exit(130)  # Python would wait at its end for the cases that were dropped
+        raise
     account = folder.account
     if account.stopped:
         print(f"stopped: {account.stopped}")

@@ -17,6 +17,7 @@ import hashlib
 import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,11 +64,25 @@ def read_sweep(path: str | Path) -> tuple[str, list[Point]]:
         _check(where, entry, {"notebook": str, "parameters": dict, "grid": dict, "points": list})
         if "notebook" not in entry or {"grid", "points"} <= set(entry):
             raise ConfigError(f"{where}: needs a notebook, and a grid or points, not both")
-        varied = entry.get("points") or grid_points(entry.get("grid") or {})
+        if "points" in entry:
+            varied = entry["points"]
+            if not varied:
+                raise ConfigError(f"{where}: points is empty; leave it out to run the notebook once")
+            for point in varied:
+                if not isinstance(point, dict):
+                    raise ConfigError(f"{where}: points has {point!r}; accepted: parameters and their values")
+        else:
+            varied = grid_points(entry.get("grid", {}))
         points += make_points(entry["notebook"], varied, entry.get("parameters"))
     if not points:
         raise ConfigError(f"{path.name}: no notebook to run")
-    return sweep.get("name", path.stem), points
+    for name, count in Counter(point.name for point in points).items():
+        if count > 1:
+            raise ConfigError(f"{path.name}: {count} entries have the point {name}")
+    name = sweep.get("name", path.stem)
+    if Path(name).name != name:
+        raise ConfigError(f"{path.name}: name is {name!r}; accepted: the name of one folder, made in {shown(OUTPUTS)}")
+    return name, points
 
 
 def _check(where: str, entry: Any, kinds: dict[str, type]) -> None:

@@ -8,6 +8,7 @@ import sys
 import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -140,12 +141,12 @@ def test_a_cluster_gives_the_same_bytes_and_survives_a_killed_worker(scripted, e
     assert results(folder) == expected
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("executor", ["processes", "cluster"])
-def test_ctrl_c_does_not_reach_worker_processes_and_what_they_have_under_way_is_kept(tmp_path, executor):
+@contextmanager
+def at_work(tmp_path, executor, num_shifts=4):
+    """Give the endpoint and the process of ``taulong run``, in a session of its own, once its first case has ended."""
     if executor == "cluster":
         pytest.importorskip("distributed", reason="needs taulong[cluster]")
-    shifts = generate_shifts(num_shifts=4)
+    shifts = generate_shifts(num_shifts=num_shifts)
     path = write_shifts(shifts, tmp_path / "four.jsonl")
     with Endpoint(scripted_sides(shifts), latency=0.1) as endpoint:
         arguments = ["--agents", "llm", "--agent-llm", "openai/tested", "--memory-modes", "notebook", "--workers", "4"]
@@ -160,10 +161,59 @@ def test_ctrl_c_does_not_reach_worker_processes_and_what_they_have_under_way_is_
         while not journal.exists() or not journal.stat().st_size:
             assert running.poll() is None
             time.sleep(0.02)
+        yield endpoint, running
+        running.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["processes", "cluster"])
+def test_ctrl_c_does_not_reach_worker_processes_and_what_they_have_under_way_is_kept(tmp_path, executor):
+    with at_work(tmp_path, executor) as (_, running):
         os.killpg(running.pid, signal.SIGINT)
         assert running.wait(timeout=60) == 130
     records = RunFolder(tmp_path / "run").records()
-    assert 4 <= len(records) < 32 and set(records["outcome"]) == {"scored"} and not journal.exists()
+    assert 4 <= len(records) < 32 and set(records["outcome"]) == {"scored"}
+    assert not (tmp_path / "run" / "journal.jsonl").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["threads", "processes", "cluster"])
+def test_a_second_ctrl_c_drops_what_is_under_way_and_keeps_what_has_ended(tmp_path, executor):
+    with at_work(tmp_path, executor) as (endpoint, running):
+        endpoint.latency = 300.0
+        time.sleep(1)
+        os.killpg(running.pid, signal.SIGINT)
+        time.sleep(2)
+        assert running.poll() is None
+        os.killpg(running.pid, signal.SIGINT)
+        assert running.wait(timeout=40) == 130
+    records = RunFolder(tmp_path / "run").records()
+    assert 1 <= len(records) < 32 and set(records["outcome"]) == {"scored"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_worker_processes_end_with_the_one_that_was_killed(tmp_path):
+    def session(leader):
+        return [stat for stat in map(stat_of, Path("/proc").glob("[0-9]*")) if stat and int(stat[3]) == leader]
+
+    with at_work(tmp_path, "processes") as (endpoint, running):
+        endpoint.latency = 300.0
+        assert len(session(running.pid)) > 4
+        running.kill()
+        running.wait()
+        deadline = time.monotonic() + 20
+        while session(running.pid) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert session(running.pid) == []
+
+
+def stat_of(process):
+    """Return what follows the name in a process's stat (its state, parent, group, session, ...); [] for one that is gone."""
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
 
 
 def package():
@@ -334,8 +384,8 @@ def test_max_cases_stops_before_the_next_case_and_finds_shifts_complete(scripted
     assert folder.account.stopped == "max_cases 8 reached"
     assert list(folder.records()["position"]) == list(range(1, 9))
     assert len(execute_runs(scripted, tmp_path / "run", 3, executor="threads", max_cases=5).records()) == 13
-    done = execute_runs(scripted, tmp_path / "run")
-    assert results(done) == expected and done.account.stopped is None
+    done = execute_runs(scripted, tmp_path / "run", max_cases=51)
+    assert results(done) == expected and done.account.stopped is None  # the limit was met by the last case there was
 
 
 def test_max_cost_stops_before_the_next_case_over_all_sessions(shifts, shifts_file, tmp_path):
@@ -372,8 +422,14 @@ def test_a_dry_run_runs_nothing_and_learns_from_what_is_done(shifts, shifts_file
         half = execute_runs(config, tmp_path / "run", executor="serial", max_cases=8)
         calls, tokens = len(endpoint.requests), half.account.spending.tokens
         rest = estimate_run(config, tmp_path / "run")
+        afresh = estimate_run(config, tmp_path / "run", fresh=True)
+        other = replace(config, trials=2)
+        with pytest.raises(DataError, match="trials is 1 there and 2 here"):
+            estimate_run(other, tmp_path / "run")
+        assert estimate_run(other, tmp_path / "run", fresh=True).planned == 32
     assert (rest.planned, rest.done) == (16, 8) and rest.tokens == tokens
-    assert abs(rest.calls - calls) <= 8 and 0.5 < guess.calls / (2 * calls) < 2
+    assert (afresh.done, afresh.calls) == (0, guess.calls)
+    assert rest.calls == calls and 0.5 < guess.calls / (2 * calls) < 2
     assert str(rest).startswith("16 cases planned, 8 done, 8 owed: about ")
     scripted = estimate_run(RunConfig(shifts_file, ("learner",)), tmp_path / "other")
     assert (scripted.calls, scripted.tokens) == (0, 0)

@@ -16,6 +16,7 @@ from taulong.paths import ROOT
 from taulong.runs import RunConfig, RunFolder, execute_runs
 from taulong.shifts import ShiftConfig, generate_shifts, write_shifts
 
+UNHASHABLE = '{"record":{"agent":[],"memory_mode":"none","shift_id":"a","trial":0,"position":1}}'
 SMALL = ShiftConfig(num_cases=4, teaching_count=1)
 FILES = ("records.jsonl", "transcripts.jsonl", "manifest.json")
 
@@ -168,16 +169,18 @@ def journal_of(folder, count):
     return journal
 
 
-@pytest.mark.parametrize("torn", [1, 50, 3000])
-def test_a_torn_journal_line_is_owed(config, tmp_path, reference, torn):
+@pytest.mark.parametrize(("torn", "left"), [(1, 10), (2, 9), (50, 9), (3000, 9)])
+def test_a_torn_journal_line_is_owed(config, tmp_path, reference, torn, left):
     folder = execute_runs(config, tmp_path / "run", progress=False)
     journal = journal_of(folder, 10)
     journal.write_bytes(journal.read_bytes()[:-torn])
-    assert len(folder.records()) == 9
+    assert len(folder.records()) == left  # a row that lacks only its line end is whole
     assert contents(execute_runs(config, folder.path, progress=False)) == reference
 
 
-@pytest.mark.parametrize("line", ["not a row", "{}", "[]", "7", '{"record":{"agent":"learner"}}'])
+@pytest.mark.parametrize(
+    "line", ["not a row", "{}", "[]", "7", '{"record":{"agent":"learner"}}', '{"record":null}', UNHASHABLE]
+)
 @pytest.mark.parametrize("name", ["journal.jsonl", "records.jsonl"])
 def test_a_damaged_line_names_file_and_line(config, tmp_path, name, line):
     folder = execute_runs(config, tmp_path / "run", progress=False)
@@ -192,6 +195,33 @@ def test_a_damaged_line_names_file_and_line(config, tmp_path, name, line):
     del lines[6]
     (folder.path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert len(execute_runs(config, folder.path, progress=False).records()) == 32
+
+
+def test_a_journal_row_without_its_transcript_is_damaged(config, tmp_path):
+    folder = execute_runs(config, tmp_path / "run", progress=False)
+    journal = journal_of(folder, 10)
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    del lines[2]["transcript"]
+    journal.write_text("".join(runs._line(line) for line in lines))
+    with pytest.raises(DataError, match="run/journal.jsonl, line 3: not a row of a run"):
+        execute_runs(config, folder.path, progress=False)
+
+
+def test_a_case_that_does_not_follow_on_the_one_before_is_owed(config, tmp_path, reference):
+    """As when a session that began afresh was killed: the first cases are its own, the rest an older session's."""
+    folder = execute_runs(config, tmp_path / "run", progress=False)
+    path = folder.path / "transcripts.jsonl"
+    transcripts = rows(path)
+    (at,) = [
+        at for at, row in enumerate(transcripts)
+        if (row["agent"], row["memory_mode"], row["position"]) == ("learner", "notebook", 3)
+        and row["shift_id"] == transcripts[0]["shift_id"]
+    ]  # fmt: skip
+    transcripts[at]["notebook_before"] = "another session's text"
+    path.write_text("".join(runs._line(row) for row in transcripts))
+    again = execute_runs(config, folder.path, progress=False, max_cases=0)
+    assert len(again.records()) == 30  # the third and the fourth case of the shift are owed
+    assert contents(execute_runs(config, folder.path, progress=False)) == reference
 
 
 def killed(config, path, at):
@@ -286,6 +316,20 @@ def test_a_changed_configuration_is_refused_naming_the_field(config, tmp_path, c
     with pytest.raises(DataError, match=rf"run: .*another configuration: {field} is .*fresh"):
         execute_runs(replace(config, **change), tmp_path / "run", progress=False)
     assert contents(interrupted_run) == before
+
+
+def test_what_is_dropped_from_a_configuration_is_a_difference_too(shifts, tmp_path):
+    logged = RunConfig(shifts, ("llm",), ("none",), agent_llm="openai/tested", log_prompts=True)
+    execute_runs(logged, tmp_path / "run", max_cases=0)
+    with pytest.raises(DataError, match="log_prompts is True there and None here"):
+        execute_runs(replace(logged, log_prompts=False), tmp_path / "run", max_cases=0)
+
+
+def test_a_configuration_is_the_same_after_json(shifts, tmp_path):
+    arguments = {"logit_bias": {50256: -100}, "stop": ("x",)}
+    config = RunConfig(shifts, ("llm",), ("none",), agent_llm="openai/tested", agent_llm_args=arguments)
+    execute_runs(config, tmp_path / "run", max_cases=0)
+    execute_runs(config, tmp_path / "run", max_cases=0)
 
 
 def test_other_shifts_of_the_same_name_are_refused(config, tmp_path):
