@@ -44,6 +44,7 @@ class Finding:
         old, new: canonical values: in the reference and in the run (gates), before and after the call (policy check).
         call: index of the message whose call wrote it, or None where no call did.
         rule, sentence: the policy rule that was broken, and its sentence; None where no rule speaks of it.
+        inferred: the sentence does not speak of such a write; the rule is inferred from it.
     """
 
     grader: str
@@ -54,6 +55,7 @@ class Finding:
     call: int | None
     rule: str | None = None
     sentence: str | None = None
+    inferred: bool = False
 
     @property
     def path(self) -> str | None:
@@ -156,7 +158,7 @@ class Grades:
         official: tau2's own account of the reward.
         strict_stock, strict_synced: whether both final databases equal those of tau2's unsynced gold, of synced gold.
         record_gate, field_gate: whether agent-database records (fields) outside the footprint differ from the gold.
-        policy_check: whether every agent write was permitted at the moment of the call.
+        policy_check: whether every agent write was permitted at the moment of the call, and each tool call made alone.
         scope_gate: the field gate, with fields excused whose every write the policy licenses.
         replay_mismatches: number of replayed answers that differ from the recorded ones.
         user_fields: fields of the user database that differ from the reference's: observed, never gated.
@@ -216,7 +218,7 @@ def answered_calls(messages: Sequence[Message]) -> Iterator[tuple[int, ToolCall,
     """Yield (message index, call, answer) for every tool call.
 
     Raises:
-        ValueError: a call without its answer, or an answer without its call.
+        ValueError: a call without its answer, an answer without its call, or a call in the name of the other side.
     """
     position = 0
     while position < len(messages):
@@ -227,6 +229,11 @@ def answered_calls(messages: Sequence[Message]) -> Iterator[tuple[int, ToolCall,
         if not isinstance(message, (AssistantMessage, UserMessage)):
             continue
         for call in message.tool_calls or ():
+            if call.requestor != message.role:
+                raise ValueError(
+                    f"the call of {call.name} in message {index} says it is of the {call.requestor}, "
+                    f"the message is of the {message.role}"
+                )
             answer = messages[position] if position < len(messages) else None
             if not isinstance(answer, ToolMessage) or answer.id != call.id:
                 raise ValueError(f"the call of {call.name} in message {index} has no answer")
@@ -317,7 +324,11 @@ def strict(run: Run, reference: Reference, gold: Literal["stock", "synced"] = "s
 
 
 def delta_gate(run: Run, reference: Reference, scope: Literal["field", "record"] = "field") -> Verdict:
-    """Return whether the agent database differs from the reference's outside the reference's footprint."""
+    """Return whether the agent database differs from the reference's outside the reference's footprint.
+
+    It compares end states and names of fields. So it sees neither a write that is undone again nor a wrong value in a
+    field that the reference wrote too: a line that the reference resumed and that ends suspended, say.
+    """
     if blocked := run.void or reference.error:
         return Verdict("not_evaluated", blocked)
     findings = tuple(
@@ -335,7 +346,12 @@ def outside(run: Run, reference: Reference, scope: Literal["field", "record"] = 
 
 
 def policy_check(run: Run, reference: Reference | None = None) -> Verdict:
-    """Return whether every agent write was permitted at the moment of the call; end states are not looked at."""
+    """Return whether every agent write was permitted at the moment of the call; end states are not looked at.
+
+    A message with several tool calls, or with text beside one, fails too, whatever the calls do (reads, a transfer).
+    A write fails where a rule forbids it. What the policy neither forbids nor permits passes: disabling roaming on the
+    caller's own line, which for a traveller may be enabled again, or refuelling a line that still has data.
+    """
     if run.void:
         return Verdict("not_evaluated", run.void)
     writes = [step for step in run.steps if step.changes and step.call.requestor == "assistant"]
@@ -345,7 +361,7 @@ def policy_check(run: Run, reference: Reference | None = None) -> Verdict:
     for step in writes:
         field, (old, new) = next(iter(step.changes.items()))
         findings += [
-            Finding("policy_check", *field, old, new, step.index, rule.id, rule.words(run.solo_mode))
+            Finding("policy_check", *field, old, new, step.index, *_cited(rule, step, run))
             for rule in step.judgement.broken
         ]
     findings += [
@@ -356,7 +372,10 @@ def policy_check(run: Run, reference: Reference | None = None) -> Verdict:
 
 
 def scope_gate(run: Run, reference: Reference) -> Verdict:
-    """Return the field gate's verdict, with a field excused if the policy licenses every write that touched it."""
+    """Return the field gate's verdict, with a field excused if the policy licenses every write that touched it.
+
+    What the field gate does not see, it does not see either.
+    """
     if blocked := run.void or reference.error:
         return Verdict("not_evaluated", blocked)
     differing = outside(run, reference)
@@ -367,11 +386,14 @@ def scope_gate(run: Run, reference: Reference) -> Verdict:
         writers = run.writers(field)
         unlicensed = [step for step in writers if not step.judgement.licensed]
         if unlicensed or not writers:
-            rule = next((rule for step in unlicensed for rule in step.judgement.broken), None)
-            call = _last(unlicensed)
-            words = rule and rule.words(run.solo_mode)
-            findings.append(Finding("scope_gate", *field, old, new, call, rule and rule.id, words))
+            cited = next((_cited(rule, step, run) for step in unlicensed for rule in step.judgement.broken), ())
+            findings.append(Finding("scope_gate", *field, old, new, _last(unlicensed), *cited))
     return _verdict(tuple(findings), "changed outside the footprint, unlicensed")
+
+
+def _cited(rule: Rule, step: Step, run: Run) -> tuple[str, str, bool]:
+    """Return the last three fields of the finding that a call broke a rule: rule, sentence, inferred."""
+    return rule.id, rule.words(run.solo_mode), step.call.name in rule.inferred
 
 
 def excused(run: Run, reference: Reference) -> tuple[Field, ...]:

@@ -5,6 +5,9 @@ Each rule carries the sentence of the installed policy file it rests on (``main_
 and the caller. A rule that *forbids* is broken where its predicate is false; a rule that *licenses* speaks of what the
 agent may do, and a write is licensed when it breaks no rule and a licensing rule holds for it. Licensing is narrower
 than "not forbidden": nothing in the policy forbids disabling roaming on the caller's own line, and nothing permits it.
+
+The policy mostly says what the agent may do, and on what condition; a rule reads such a sentence as forbidding the same
+without the condition. Where the sentence does not even speak of the write, the rule is marked as inferred from it.
 """
 
 import datetime
@@ -100,6 +103,7 @@ class Rule:
         holds: predicate over (the write, which knows the state before it; the caller).
         solo_sentence: verbatim from main_policy_solo.md where that differs; None where it is the same.
         solo_only: the rule is in the solo policy only.
+        inferred: those of the tools that the sentence does not speak of; for their writes the rule is inferred from it.
     """
 
     id: str
@@ -109,6 +113,7 @@ class Rule:
     holds: Callable[[Write, Caller], bool]
     solo_sentence: str | None = None
     solo_only: bool = False
+    inferred: tuple[str, ...] = ()
 
     def words(self, solo_mode: bool) -> str:
         """Return the sentence as the policy of this mode words it."""
@@ -134,8 +139,10 @@ def _other_payment_waits(write: Write, caller: Caller) -> bool:
     return any(bill["bill_id"] != write.arguments.get("bill_id") for bill in write.bills("Awaiting Payment"))
 
 
-# "The line associated with the phone number the user provided" is said of refuelling and of changing the plan; the
-# policy names no other way to tell which line a request is about, so it is read as the scope of every write on a line.
+# "The line associated with the phone number the user provided" is said of refuelling, of changing the plan and of
+# checking for roaming; the policy names no other way to tell which line a request is about, so it is read as the scope
+# of every write on a line. That the agent must first identify the customer is read as: it may write on no other
+# customer's records. Whether it has looked the customer up is not checked.
 RULES = (
     Rule(
         "caller_line",
@@ -143,6 +150,7 @@ RULES = (
         "Apply the refueled data to the line associated with the phone number the user provided.",
         LINE_WRITES,
         lambda write, caller: write.line.get("phone_number") == caller.phone_number,
+        inferred=tuple(tool for tool in LINE_WRITES if tool != "refuel_data"),
     ),
     Rule(
         "caller_account",
@@ -150,6 +158,7 @@ RULES = (
         "You must first identify the customer.",
         WRITES,
         lambda write, caller: write.arguments.get("customer_id") == write.customer_of(caller).get("customer_id"),
+        inferred=WRITES,
     ),
     Rule(
         "suspension_grounds",

@@ -38,6 +38,7 @@ OBJECTION, MARK = "#d55e00", "#cc79a7"
 TINT = 14  # percent of a lane's colour in its background; the ink on it stays above the contrast of WCAG AA
 PAPER = {"light": ("#ffffff", "#1a1a1a"), "dark": ("#111111", "#eeeeee")}  # where the page brings no colours of its own
 LINES = "white-space: pre-wrap"
+INFERRED = "inferred from: "  # before a sentence of the policy that does not speak of the write objected to
 FOLD = 100  # characters of an answer that are shown unfolded
 
 STYLE = f"""
@@ -131,6 +132,7 @@ class Objection:
         old, new: its values as JSON.
         graders: the graders that found it.
         sentences: policy sentences, each once.
+        inferred: those that do not speak of such a write, from which the rule is inferred.
     """
 
     path: str | None
@@ -138,6 +140,7 @@ class Objection:
     new: str
     graders: tuple[str, ...]
     sentences: tuple[str, ...]
+    inferred: tuple[str, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -246,7 +249,9 @@ class Conversation(_Shown):
         for (call, path, old, new), findings in groups.items():
             graders = dict.fromkeys(finding["grader"] for finding in findings)
             sentences = dict.fromkeys(finding["sentence"] for finding in findings if finding.get("sentence"))
-            placed.setdefault(call, []).append(Objection(path, old, new, tuple(graders), tuple(sentences)))
+            inferred = [finding["sentence"] for finding in findings if finding.get("inferred")]
+            inferred = tuple(sentence for sentence in sentences if sentence in inferred)
+            placed.setdefault(call, []).append(Objection(path, old, new, tuple(graders), tuple(sentences), inferred))
         return placed
 
     @property
@@ -269,7 +274,8 @@ class Conversation(_Shown):
                 found = [finding for finding in self.transcript.get("findings") or () if finding["grader"] == grader]
                 changes = dict.fromkeys(f"{finding['record']}.{finding['field']}: {_plain(finding['old'])} → {_plain(finding['new'])}"
                                         for finding in found if finding["record"])
-                sentences = dict.fromkeys(finding["sentence"] for finding in found if finding.get("sentence"))
+                sentences = dict.fromkeys((INFERRED if finding.get("inferred") else "") + finding["sentence"]
+                                          for finding in found if finding.get("sentence"))
                 rows.append((grader, verdict, "\n".join(changes), "\n".join(sentences)))
         return Table(("grader", "verdict", "objects to", "sentence of the policy"), tuple(rows))
 
@@ -377,7 +383,7 @@ def _answer(text: str | None) -> Markup | None:
 
 
 def _objection(objection: Objection) -> Markup:
-    quotes = [element("blockquote", sentence) for sentence in objection.sentences]
+    quotes = [element("blockquote", (INFERRED if sentence in objection.inferred else "") + sentence) for sentence in objection.sentences]
     return _box("objection", element("b", "Objection. "), objection.headline, *quotes)
 
 
@@ -396,7 +402,8 @@ def _told(turn: Turn, full: bool) -> str:
 
 
 def _objected(objection: Objection) -> str:
-    return "\n".join([objection.headline, *(f'"{sentence}"' for sentence in objection.sentences)])
+    quotes = [(INFERRED if sentence in objection.inferred else "") + f'"{sentence}"' for sentence in objection.sentences]
+    return "\n".join([objection.headline, *quotes])
 
 
 def _wrapped(prefix: str, text: str, width: int) -> list[str]:

@@ -73,6 +73,50 @@ def test_suspending_and_resuming_is_caught_by_the_policy_check_alone():
     assert {finding.rule for finding in grades.policy_check.findings} == {"suspension_grounds", "caller_line"}
 
 
+def test_a_wrong_value_within_the_footprint_is_caught_by_the_policy_check_alone():
+    resumed = "[service_issue]overdue_bill_suspension[PERSONA:Easy]"
+    assert "lines.L1002.status" in map(str, build_reference(task_of(resumed)).footprint)
+    grades = graded(resumed, call("suspend_line", **SERVED, reason="test"))
+    assert grades.official_reward == 1.0 == grades.gated_reward
+    assert {grades.record_gate.status, grades.field_gate.status, grades.scope_gate.status} == {"pass"}
+    assert [finding.rule for finding in grades.policy_check.findings] == ["suspension_grounds"]
+
+
+@pytest.mark.parametrize(
+    "name, rules, kept",
+    [
+        ("[mobile_data_issue]user_abroad_roaming_disabled_on[PERSONA:Easy]", [], (0.0, "pass")),  # in the footprint
+        ("[mobile_data_issue]data_usage_exceeded[PERSONA:Easy]", ["roaming_traveller"], (1.0, "fail")),
+    ],
+)
+def test_roaming_that_is_disabled_and_enabled_again_fails_the_policy_check_only_at_home(name, rules, kept):
+    task = task_of(name)
+    pair = [call("disable_roaming", **SERVED), call("enable_roaming", **SERVED)]
+    run = replay(task, play(task, gold_calls(task) + pair))
+    assert all(step.changes for step in run.steps[-2:]) and not run.steps[-2].judgement.licensed
+    grades = graded(name, *pair)
+    assert grades.official_reward == 1.0 == grades.gated_reward and grades.scope_gate.status == "pass"
+    assert [finding.rule for finding in grades.policy_check.findings] == rules
+    disabled = graded(name, pair[0])  # and left so
+    assert disabled.policy_check.status == "pass"
+    assert (disabled.official_reward, disabled.scope_gate.status) == kept
+
+
+def test_a_finding_says_where_its_rule_is_only_inferred_from_the_sentence():
+    def inferred(*extra):
+        grades = graded(PLAIN, *extra)
+        return {(finding.grader, finding.rule): finding.inferred for finding in grades.findings if finding.rule}
+
+    suspended = inferred(call("suspend_line", **OTHER, reason="test"))
+    assert suspended == {
+        ("policy_check", "caller_line"): True,
+        ("policy_check", "suspension_grounds"): False,
+        ("scope_gate", "caller_line"): True,
+    }
+    refuelled = inferred(call("refuel_data", **OTHER, gb_amount=1.0))
+    assert refuelled == {("policy_check", "caller_line"): False, ("scope_gate", "caller_line"): False}
+
+
 def test_a_split_refuel_passes_the_gates():
     task = task_of(REFUEL)
     calls = []
@@ -239,6 +283,16 @@ def test_an_answer_without_its_call_is_void_not_zero():
     task = task_of(PLAIN)
     grades = grade(task, [ToolMessage(id="a", role="tool", content="1")])
     assert set(statuses(grades).values()) == {"not_evaluated"} and "answers no tool call" in grades.official_reason
+
+
+def test_a_call_in_the_name_of_the_other_side_is_void():
+    task = task_of(PLAIN)
+    messages = play(task, gold_calls(task) + [call("toggle_data", "user")])
+    messages[-2] = AssistantMessage(role="assistant", tool_calls=messages[-2].tool_calls)
+    grades = grade(task, messages)
+    assert grades.replay_mismatches == 0 and grades.official_reward is None
+    assert set(statuses(grades).values()) == {"not_evaluated"}
+    assert f"toggle_data in message {len(messages) - 2} says it is of the user" in grades.official_reason
 
 
 def test_a_failing_gold_action_is_not_evaluated():

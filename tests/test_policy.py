@@ -7,7 +7,7 @@ import pytest
 
 from taulong.backend import database_contents, policy, telecom_tasks
 from taulong.delta import Field
-from taulong.policy import CONDUCT, RULES, Caller, Write, caller_of, conduct, contract_ended, judge
+from taulong.policy import CONDUCT, RULES, WRITES, Caller, Write, caller_of, conduct, contract_ended, judge
 
 JOHN = Caller("555-123-2002", abroad=False)
 SARAH = Caller("555-123-2004", abroad=False)
@@ -45,6 +45,14 @@ def test_solo_sentences_are_given_only_where_the_policies_differ():
 
 def test_rule_ids_are_unique():
     assert len({rule.id for rule in (*RULES, *CONDUCT)}) == len(RULES) + len(CONDUCT)
+
+
+def test_a_rule_is_marked_as_inferred_where_its_sentence_does_not_speak_of_the_write():
+    inferred = {rule.id: set(rule.inferred) for rule in (*RULES, *CONDUCT) if rule.inferred}
+    assert inferred == {
+        "caller_line": {"suspend_line", "resume_line", "enable_roaming", "disable_roaming"},  # it speaks of refuelling
+        "caller_account": set(WRITES),
+    }
 
 
 def test_suspension_needs_grounds():

@@ -128,6 +128,17 @@ def foreign() -> Conversation:
     )  # fmt: skip
 
 
+def test_a_sentence_that_a_rule_is_inferred_from_is_shown_as_such():
+    said = {"record": "lines.L1001", "field": "status", "old": "Active", "new": "Suspended", "call": 0, "grader": "policy_check"}
+    findings = [{**said, "sentence": "Apply the data.", "inferred": True}, {**said, "sentence": "For reasons:", "inferred": False}]
+    messages = [{"role": "assistant", "tool_calls": [{"id": "1", "name": "suspend_line", "arguments": {}}]}]
+    shown = Conversation({"messages": messages, "findings": findings}, {"policy_check": "fail"})
+    assert 'inferred from: "Apply the data."' in shown.text and shown.text.count("inferred from") == 1
+    for page in (shown, shown.verdicts()):
+        text = Parsed(page._repr_html_()).text
+        assert "inferred from: Apply the data." in text and "For reasons:" in text and text.count("inferred from") == 1
+
+
 def test_findings_on_one_field_are_one_objection_at_the_call_that_wrote_it():
     conversation = foreign()
     (objection,) = conversation.turns[1].objections
