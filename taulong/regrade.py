@@ -36,6 +36,7 @@ COLUMNS = (
     "record_gate",
     "field_gate",
     "policy_check",
+    "policy_grounds",
     "scope_gate",
     "gated_reward",
     "fields",
@@ -88,7 +89,8 @@ def regrade(paths: Iterable, progress: bool = True) -> pd.DataFrame:
     """Return one row a run of the given tau2 result files, with the columns of ``COLUMNS``.
 
     ``fields`` are the agent-database fields outside the reference's footprint, ``calls`` the message indices of their
-    last writers, ``rules`` the policy rules that were broken, ``excused`` the fields the scope gate excuses,
+    last writers, ``rules`` the policy rules that were broken, ``policy_grounds`` what a failed policy check rests on: a
+    ``write``, ``conduct`` (a tool call that was not made alone) or both, ``excused`` the fields the scope gate excuses,
     ``reading`` is ``out_of_scope``, ``forbidden`` or ``licensed`` where fields differ, ``reason`` says why something
     was not evaluated, and where the recomputed reward is not the recorded one. A file that cannot be read is one row.
     """
@@ -164,11 +166,13 @@ def _verdicts(file, run: dict, references: dict) -> dict:
     if None not in (reward, recorded) and reward != recorded:
         reasons.add(f"recorded {recorded}, recomputed {reward}")
     rules = [finding.rule for finding in (*scope.findings, *policy.findings) if finding.rule]
+    grounds = {"conduct" if finding.record is None else "write" for finding in policy.findings}
     return {name: verdict.status for name, verdict in verdicts.items()} | {
         "official_reward": reward,
         "gated_reward": None
         if reward is None or scope.status == "not_evaluated"
         else reward * (scope.status == "pass"),
+        "policy_grounds": ";".join(sorted(grounds)),
         "fields": ";".join(finding.path for finding in verdicts["field_gate"].findings),
         "calls": ";".join(str(finding.call) for finding in verdicts["field_gate"].findings),
         "rules": ";".join(dict.fromkeys(rules)),
@@ -203,10 +207,12 @@ def summary(table: pd.DataFrame) -> dict[str, int]:
     return {
         "rows": len(table),
         "graded": len(graded(table)),
-        "void": int((table["replay_mismatches"] > 0).sum()),
+        "void": int(table["reason"].str.contains("void: ", na=False).sum()),
         "official_as_recorded": int((table["official_reward"] == table["recorded_reward"]).sum()),
         "reward_1": len(perfect),
         "field_gate_fails": int((perfect["field_gate"] == "fail").sum()),
+        "policy_check_fails": int((perfect["policy_check"] == "fail").sum()),
+        "policy_check_fails_on_conduct_alone": int((perfect["policy_grounds"] == "conduct").sum()),
         "scope_gate_fails": len(failed),
         "out_of_scope": int((failed["reading"] == "out_of_scope").sum()),
         "forbidden": int((failed["reading"] == "forbidden").sum()),
@@ -215,10 +221,11 @@ def summary(table: pd.DataFrame) -> dict[str, int]:
 
 
 def summary_line(counts: dict[str, int]) -> str:
-    """Return the summary as two sentences."""
+    """Return the summary as three lines."""
     return (
         "reward 1.0: {reward_1}; of these scope gate fails: {scope_gate_fails} (out of scope {out_of_scope}, forbidden "
-        "{forbidden}); excused by policy: {excused}\nrows: {rows}; graded: {graded}; void: {void}; official reward as "
+        "{forbidden}); excused by policy: {excused}\npolicy check fails: {policy_check_fails} of these (on conduct "
+        "alone: {policy_check_fails_on_conduct_alone})\nrows: {rows}; graded: {graded}; void: {void}; official reward as "
         "recorded: {official_as_recorded}"
     ).format(**counts)
 
@@ -287,6 +294,7 @@ def run(args: argparse.Namespace) -> int:
             "recorded_reward",
             "field_gate",
             "policy_check",
+            "policy_grounds",
             "scope_gate",
             "fields",
             "rules",

@@ -15,6 +15,7 @@ from taulong.errors import ConfigError, DataError
 from taulong.paths import NOTEBOOKS, ROOT
 from taulong.regrade import COLUMNS, RegradeConfig, conversation, regrade, summary, summary_line
 from taulong.results import read_results
+from taulong.script import call, play
 
 TRAJECTORIES = Path(os.environ.get("TAULONG_TRAJECTORIES", ROOT.parent / "shared" / "trajectories"))
 REQUIRED = (
@@ -96,6 +97,42 @@ def test_fields_calls_and_rules_are_named(table):
     )  # the payment was licensed, the resumption not
     assert table.loc["reference", "components"].startswith("DB: match (not in basis)")
     assert "max_steps" in table.loc["cut-off", "components"]
+
+
+def test_what_a_failed_policy_check_rests_on_is_named_and_counted(file, tmp_path, table):
+    assert table["policy_grounds"].eq("write").equals(table["policy_check"] == "fail")
+    assert summary(table)["policy_check_fails"] == 4 and summary(table)["policy_check_fails_on_conduct_alone"] == 0
+
+    def speak(contents):  # text beside a read, and beside a write that the policy forbids
+        read = {"id": "r", "name": "get_details_by_id", "arguments": {"id": "C1001"}, "requestor": "assistant"}
+        (answer,) = play(demonstration_task, [call("get_details_by_id", id="C1001")])[1:]
+        first, third = (contents["simulations"][place]["messages"] for place in (0, 2))
+        first[2:2] = [
+            {"role": "assistant", "content": "One moment.", "tool_calls": [read]},
+            {"role": "tool", "id": "r", "content": answer.content, "requestor": "assistant"},
+        ]
+        next(m for m in third if m["role"] == "assistant" and m.get("tool_calls"))["content"] = "One moment."
+
+    demonstration_task = read_results(file).task(table["task_id"].iloc[0])
+    found = regrade([altered(file, tmp_path / "spoken.json", speak)])
+    assert found["policy_grounds"].iloc[[0, 2]].tolist() == ["conduct", "conduct;write"]
+    assert found["policy_check"].iloc[0] == "fail" and found["scope_gate"].iloc[0] == "pass"
+    counts = summary(found)
+    assert (counts["policy_check_fails"], counts["policy_check_fails_on_conduct_alone"]) == (5, 1)
+    assert "policy check fails: 5 of these (on conduct alone: 1)" in summary_line(counts)
+
+
+def test_a_payment_that_the_agent_makes_in_the_customers_name_is_void(file, tmp_path, table):
+    def forge(contents):
+        (run,) = (run for run in contents["simulations"] if run["id"] == "licensed-payment")
+        (message,) = (m for m in run["messages"] if m["role"] == "user" and m.get("tool_calls") and m["tool_calls"][0]["name"] == "make_payment")
+        message["role"] = "assistant"
+
+    found = regrade([altered(file, tmp_path / "forged.json", forge)]).set_index("simulation_id")
+    row = found.loc["licensed-payment"]
+    assert row["scope_gate"] == row["policy_check"] == "not_evaluated" and row["official_reward"] is None or row["official_reward"] != row["official_reward"]
+    assert "void: the call of make_payment in message" in row["reason"] and "says it is of the user" in row["reason"]
+    assert summary(found)["void"] == 1 and summary(table)["void"] == 0 and summary(found)["graded"] == 7
 
 
 def test_a_run_cut_off_by_a_limit_is_gated_and_its_reward_is_apart(table):
