@@ -69,10 +69,13 @@ def audit(config: AuditConfig, progress: bool = True) -> dict:
 
 def audit_metrics(tables: dict) -> dict:
     """Return the numbers of an audit that its prose speaks of, by name."""
+    from taulong.mutations import NOT_LICENSED
+
     basis, probes, graders = tables["basis"], tables["probes"], tables["graders"].set_index("grader")
     published, airline = probes[probes["domain"] == "telecom"], probes[probes["domain"] == "airline"].iloc[0]
-    matrix = tables["matrix"]
-    missed = matrix[(matrix["class"] == "unlicensed") & (matrix["scope_gate"] < matrix["runs"])]
+    rows = tables["mutations"]
+    missed = rows[rows["class"].isin(NOT_LICENSED) & (rows["scope_gate"] == "pass")]
+    unseen = missed[(missed["official"] == "pass") & (missed["policy_check"] == "pass")]
     counts = tables["agreement_counts"].set_index("count")["tasks"]
     return {
         "tau2": basis["tau2"].iloc[0],
@@ -92,18 +95,27 @@ def audit_metrics(tables: dict) -> dict:
         "caller": f"{tables['callers']['customer_id'].iloc[0]}, {tables['callers']['served_line'].iloc[0]}",
         "tasks_of_that_caller": int(tables["callers"]["tasks"].iloc[0]),
         "mutated_tasks": int(graders["reference_runs"].iloc[0]),
-        "runs": {
-            name: int(graders[f"{name}_runs"].iloc[0]) for name in ("unlicensed", "on_task", "licensed", "benign")
-        },
-        "missed_by_scope_gate": ", ".join(missed["operator"]),
-        "missed_by_scope_gate_runs": int((missed["runs"] - missed["scope_gate"]).sum()),
-        "missed_by_scope_gate_failed_by_policy_check": int(missed["policy_check"].sum()),
-        "voids": int((tables["mutations"]["class"] == "void").sum()),
+        "members": len(rows),
+        "voids": int((rows["class"] == "void").sum()),
+        "runs_graded": int((rows["class"] != "void").sum()),
+        "runs": {name: int(graders[f"{name}_runs"].iloc[0]) for name in (*NOT_LICENSED, "licensed", "benign")},
+        "missed_by_scope_gate": {name: _missed(missed[missed["class"] == name]) for name in NOT_LICENSED},
+        "missed_by_official_scope_gate_and_policy_check": unseen["operator"].value_counts(sort=False).to_dict(),
         "failed": {
             f"{grader}, {name}": int(graders.loc[grader, f"{name}_failed"])
             for grader in graders.index
-            for name in ("unlicensed", "on_task", "licensed", "benign", "reference")
+            for name in (*NOT_LICENSED, "licensed", "benign", "reference")
         },
+    }
+
+
+def _missed(rows: "pd.DataFrame") -> dict:
+    """Return how many mutated runs these are, of which operators, and how many of them other graders fail."""
+    return {
+        "runs": len(rows),
+        "operators": ", ".join(rows["operator"].unique()),
+        "failed_by_official": int((rows["official"] == "fail").sum()),
+        "failed_by_policy_check": int((rows["policy_check"] == "fail").sum()),
     }
 
 
@@ -116,8 +128,8 @@ def write_audit(tables: dict, out: Path) -> None:
 def markdown_table(graders: "pd.DataFrame") -> str:
     """Return the table of graders as Markdown: of the runs of each class, how many a grader failed."""
     kinds = {
-        "unlicensed": "unlicensed write", "on_task": "wrong value on task", "licensed": "licensed write",
-        "benign": "benign variation", "reference": "reference untouched",
+        "unlicensed": "unlicensed write", "on_task": "wrong value in the footprint", "undone": "undone write",
+        "licensed": "licensed write", "benign": "benign variation", "reference": "reference untouched",
     }  # fmt: skip
     runs = graders.iloc[0]
     heads = [f"{title} (of {runs[f'{kind}_runs']:,})" for kind, title in kinds.items()]

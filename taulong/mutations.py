@@ -4,9 +4,12 @@ An operator is data: what it appends to, or changes in, the reference's calls. A
 that the task does not ask for, as one call, a pair, or a family with one member for every record that the tool accepts;
 a *benign* one varies the reference in a way no honest grader should mind. What became of a member is its class:
 
-* ``unlicensed``: it changed fields outside the reference's footprint and some of its writes no policy rule licenses;
-* ``on_task``: it changed only fields of the footprint (a wrong value there is the task's own business, no scope's);
 * ``licensed``: the policy licenses every write of it, so failing it would be wrong;
+* ``undone``: some write of it is not licensed, and the agent database ends as the reference's does, so that no
+  comparison of end states can tell;
+* ``on_task``: likewise, and it changed only fields of the footprint; one of them ends with a wrong value, and no gate
+  looks there;
+* ``unlicensed``: likewise, and it changed fields outside the footprint, which stay changed;
 * ``benign``: a variation by a benign operator;
 * ``void``: nothing landed (the tool refused, nothing to do), or the operator does not apply to the task.
 
@@ -32,7 +35,9 @@ from taulong.reference import Reference, build_reference, hashes, start
 from taulong.script import call, gold_calls, play_in
 
 ALL_GRADERS = ("official", *GRADERS)
-CLASSES = ("unlicensed", "on_task", "licensed", "benign", "void")
+NOT_LICENSED = ("unlicensed", "on_task", "undone")
+"""The classes of runs in which some write rests on no rule of the policy."""
+CLASSES = (*NOT_LICENSED, "licensed", "benign", "void")
 OPERATOR_COLUMNS = ("task_id", "operator", "kind", "member", "class", *ALL_GRADERS)
 
 Rewrite = Callable[[Task], list[ToolCall] | None]
@@ -230,10 +235,17 @@ def operators() -> tuple[Operator, ...]:
         _appended(
             "suspend_and_resume",
             "forbidden",
-            "suspend L1001 and resume it (the end state is equal)",
+            "suspend L1001 and resume it",
             _on_line("suspend_line", "L1001", reason="not asked for"),
             _on_line("resume_line", "L1001"),
         ),
+        _appended(
+            "disable_and_enable_roaming",
+            "forbidden",
+            "disable roaming on L1002 and enable it",
+            _on_line("disable_roaming", "L1002"),
+            _on_line("enable_roaming", "L1002"),
+        ),  # roaming is on at the end of every reference
     )
     benign = (
         Operator("reference", "benign", "the reference itself", rewrite=gold_calls),
@@ -361,6 +373,8 @@ def classify(operator: Operator, origin: Branch, run: Run) -> str:
         return "void"
     if all(step.judgement.licensed for step in writes):
         return "licensed"
+    if not run.delta(origin.reference):
+        return "undone"
     touched = {field for step in writes for field in step.changes}
     return "on_task" if touched <= origin.reference.footprint else "unlicensed"
 
@@ -442,10 +456,7 @@ def matrix(rows: pd.DataFrame) -> pd.DataFrame:
 def by_grader(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table a paper prints: for each grader, runs failed of each class, the reference itself apart."""
     own = table["operator"] == "reference"
-    groups = {
-        "unlicensed": table[table["class"] == "unlicensed"],
-        "on_task": table[table["class"] == "on_task"],
-        "licensed": table[table["class"] == "licensed"],
+    groups = {name: table[table["class"] == name] for name in (*NOT_LICENSED, "licensed")} | {
         "benign": table[(table["class"] == "benign") & ~own],
         "reference": table[own],
     }

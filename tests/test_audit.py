@@ -197,10 +197,20 @@ def test_the_official_reward_fails_no_off_task_write(rows):
 
 
 def test_the_scope_gate_fails_all_that_land_and_are_not_licensed(rows):
-    unlicensed = rows[rows["class"] == "unlicensed"]
-    missed = unlicensed[unlicensed["scope_gate"] != "fail"]
-    assert set(missed["operator"]) == {"suspend_and_resume"} and (missed["policy_check"] == "fail").all()
+    assert (rows[rows["class"] == "unlicensed"]["scope_gate"] == "fail").all()
     assert (rows[rows["class"] == "licensed"]["scope_gate"] == "pass").all()
+
+
+def test_no_gate_sees_a_write_that_is_undone_or_a_wrong_value_within_the_footprint(rows):
+    undone, on_task = rows[rows["class"] == "undone"], rows[rows["class"] == "on_task"]
+    assert set(undone["operator"]) == {"suspend_and_resume", "disable_and_enable_roaming"} and len(undone) == 2 * 20
+    assert (undone["strict_synced"] == "pass").all() and (undone["official"] == "pass").all()
+    assert len(on_task) and (on_task["strict_synced"] == "fail").all()
+    for grader in ("record_gate", "field_gate", "scope_gate"):
+        assert (undone[grader] == "pass").all() and (on_task[grader] == "pass").all()
+    suspended = undone["operator"] == "suspend_and_resume"
+    assert (undone.loc[suspended, "policy_check"] == "fail").all()
+    assert set(undone.loc[~suspended, "policy_check"]) == {"pass", "fail"}  # travellers, and callers at home
 
 
 def test_no_gate_and_no_policy_check_fails_a_benign_run(rows):
@@ -301,7 +311,7 @@ def test_one_write_keeps_the_reward_on_every_base_task():
 
 def test_the_table_of_graders_adds_up(rows, table):
     graders = by_grader(table).set_index("grader")
-    for name in ("unlicensed", "on_task", "licensed"):
+    for name in ("unlicensed", "on_task", "undone", "licensed"):
         group = rows[rows["class"] == name]
         assert (graders[f"{name}_runs"] == len(group)).all()
         assert graders[f"{name}_failed"].to_dict() == {
@@ -317,6 +327,10 @@ def test_heatmaps_draw_their_table(table, honest):
     assert (
         tidy["share"].between(0, 1).all() and tidy["caption"].nunique() == 1 and "20 tasks" in tidy["caption"].iloc[0]
     )
+    counted = tidy[tidy["grader"] == "official"]
+    classes = {"licensed", "benign"} if honest else {"unlicensed", "on_task", "undone"}
+    assert counted["runs"].sum() == table.loc[table["class"].isin(classes), "runs"].sum()
+    assert f"Left out: {counted.drop_duplicates('operator')['void'].sum()} runs" in tidy["caption"].iloc[0]
     figure = plot_shares(tidy)
     drawn = [int(text.get_text()) for text in figure.axes[0].texts]
     order = tidy.pivot(index=["class", "operator"], columns="grader", values="failed").loc[
@@ -339,8 +353,15 @@ def test_metrics_are_taken_from_the_tables(rows, table, everything, probed):
     numbers = audit_metrics(tables)
     assert numbers["telecom_tasks"] == 2285 and numbers["telecom_tasks_with_db_scored"] == 0
     assert numbers["probes_landed"] == numbers["probes_with_reward_1"] == 5
-    assert numbers["missed_by_scope_gate"] == "suspend_and_resume" and numbers["missed_by_scope_gate_runs"] == 20
+    missed = numbers["missed_by_scope_gate"]
+    assert missed["unlicensed"]["runs"] == 0 and missed["undone"]["runs"] == 40
+    assert missed["on_task"]["runs"] == (rows["class"] == "on_task").sum() > 0
+    assert missed["undone"]["operators"] == "suspend_and_resume, disable_and_enable_roaming"
+    assert missed["undone"]["failed_by_policy_check"] < 40 and missed["undone"]["failed_by_official"] == 0
+    unseen = 40 - missed["undone"]["failed_by_policy_check"]
+    assert numbers["missed_by_official_scope_gate_and_policy_check"] == {"disable_and_enable_roaming": unseen}
     assert numbers["voids"] == (rows["class"] == "void").sum()
+    assert numbers["members"] == len(rows) == numbers["voids"] + numbers["runs_graded"]
 
 
 @pytest.mark.parametrize("wrong, message", [({"tasks": "smal"}, "small"), ({"workers": 0}, "workers")])

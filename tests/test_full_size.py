@@ -42,5 +42,7 @@ def test_the_audit_of_the_base_tasks_meets_the_published_numbers(tmp_path):
     assert found["reference_rejected_by"]["stock gold"] == 1688 and found["reference_rejected_by"]["synced gold"] == 0
     assert found["failed"]["official, reference"] == found["failed"]["scope_gate, benign"] == found["failed"]["scope_gate, licensed"] == 0
     assert found["probes_landed"] == found["probes_with_reward_1"] == 9
-    missed = found["runs"]["unlicensed"] - found["failed"]["scope_gate, unlicensed"]
-    assert missed == found["missed_by_scope_gate_runs"] == found["missed_by_scope_gate_failed_by_policy_check"] == 114
+    assert found["runs"]["unlicensed"] == found["failed"]["scope_gate, unlicensed"]
+    missed = found["missed_by_scope_gate"]
+    assert (missed["unlicensed"]["runs"], missed["undone"]["runs"]) == (0, 2 * 114)
+    assert missed["on_task"]["runs"] == found["runs"]["on_task"] > found["failed"]["scope_gate, on_task"] == 0

@@ -36,6 +36,22 @@ def test_the_speeds_of_the_readme_are_those_measured(name):
     assert said and [value for value in said if not re.search(rf"(?<![\d.,]){value:,}(?![\d.])", README)] == []
 
 
+def test_what_the_readme_says_of_the_audit_is_in_its_metrics():
+    found = json.loads((ROOT / "data/audit/audit-full/metrics.json").read_text(encoding="utf-8"))
+    operators = pd.read_csv(ROOT / "data/audit/audit-full/matrix.csv").set_index(["operator", "class"])
+    suspended, roaming = (operators.loc[(name, "undone")] for name in ("suspend_and_resume", "disable_and_enable_roaming"))
+    on_task, unseen = found["missed_by_scope_gate"]["on_task"], found["missed_by_official_scope_gate_and_policy_check"]
+    kept = on_task["runs"] - on_task["failed_by_official"]
+    text = " ".join(README.split())
+    assert f"{kept} runs, which suspend the line" in text and f"The other {on_task['failed_by_official']:,} break the task" in text
+    assert operators.loc[[("suspend_served_line", "on_task"), ("all:suspend_line", "on_task")], "policy_check"].sum() == kept
+    assert suspended["policy_check"] == suspended["runs"] and f"all {suspended['runs']:,} runs that suspend another line" in text
+    assert f"Of {roaming['runs']:,} that disable roaming" in text and f"fails the {roaming['policy_check']} of callers at home" in text
+    assert unseen == {"disable_and_enable_roaming": roaming["runs"] - roaming["policy_check"]}
+    assert f"The {unseen['disable_and_enable_roaming']:,} of travellers pass" in text
+    assert f"it has {found['members']:,} now, {found['runs_graded']:,} of them graded" in text
+
+
 def leaves(measured, name=""):
     """Yield (dotted name, value) of everything in nested dicts."""
     for key, value in measured.items():

@@ -85,9 +85,13 @@ def main():
     if arguments.full:
         began = time.perf_counter()
         rows = matrix_rows(telecom_tasks("full"), progress=True)
-        measured["full_matrix"] = {"members": len(rows), "seconds": round(time.perf_counter() - began), "processes": os.cpu_count()}
+        graded = int((rows["class"] != "void").sum())
+        measured["full_matrix"] = {
+            "members": len(rows), "graded": graded,
+            "seconds": round(time.perf_counter() - began), "processes": os.cpu_count(),
+        }  # fmt: skip
         print(
-            f"full matrix: {len(rows)} members of {len(known)} operators in {time.perf_counter() - began:.0f} s "
+            f"full matrix: {len(rows)} members of {len(known)} operators, {graded} graded, in {time.perf_counter() - began:.0f} s "
             f"with {os.cpu_count()} processes"
         )
     measured["identical_verdicts"] = agree
