@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taulong.errors import check_integer, check_name
-from taulong.paths import AUDIT, atomic_write, shown
+from taulong.paths import AUDIT, atomic_write, located
 
 SPLITS = ("small", "base", "full")
 
@@ -164,5 +164,5 @@ def run(arguments: argparse.Namespace) -> int:
         save_figure(plot_shares(table), table, out / stem)
     print(tables["graders"].to_string(index=False))
     write_metrics(out / "metrics.json", audit_metrics(tables))
-    print(f"tables and figures in {shown(out)}")
+    print(f"tables and figures in {located(out)}")
     return 0

@@ -30,7 +30,7 @@ COMMANDS = {
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code: 0 done, 1 the command's own no, 2 wrong input, 130 interrupted.
 
-    taulong's own errors are one line on stderr; any other exception is a defect and keeps its traceback.
+    taulong's own errors, and files that cannot be read or written, are one line on stderr; any other exception is a defect and keeps its traceback.
     """
     argv = sys.argv[1:] if argv is None else argv
     typed = next((word for word in argv if not word.startswith("-")), None)
@@ -56,4 +56,9 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     except TauLongError as error:
         print(f"taulong: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        if error.filename is None:  # not of a file
+            raise
+        print(f"taulong: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2

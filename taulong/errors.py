@@ -28,7 +28,7 @@ def near(word: str, known: Iterable[str]) -> str:
     """Return the end of an error message about an unknown word: the near match, or else all that are known."""
     known = [str(name) for name in known]
     close = difflib.get_close_matches(str(word), known, n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"accepted: {', '.join(known) or 'none'}"
+    return f"did you mean {close[0]!r}?" if close else f"accepted: {', '.join(known) or 'nothing yet'}"
 
 
 def check_name(field: str, value: str, known: Iterable[str]) -> str:

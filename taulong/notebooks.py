@@ -8,6 +8,7 @@ says that the notebook came to its results, and takes no function in the noteboo
 
 import argparse
 import ast
+import contextlib
 import html
 import json
 import math
@@ -20,7 +21,7 @@ from typing import Any
 import taulong
 from taulong.errors import TauLongError, near
 from taulong.keys import refuse_keys
-from taulong.paths import NOTEBOOKS, OUTPUTS, atomic_write, shown
+from taulong.paths import NOTEBOOKS, OUTPUTS, atomic_write, located, shown
 
 SENTINEL = "metrics in "
 """How the line begins that the last cell of a notebook prints when it got there."""
@@ -147,7 +148,8 @@ def read_defaults(path: Path) -> dict[str, Any]:
 def parse_parameter(text: str, default: Any) -> Any:
     """Return the value a command line means by ``text`` for a parameter with this default.
 
-    A text parameter takes the text as it is; any other takes a literal, in Python's spelling or JSON's.
+    A text parameter takes the text as it is; any other takes a literal, in Python's spelling or JSON's, and a list or
+    dict also in YAML's, as in a sweep: ``[learner, parrot]``.
     """
     if isinstance(default, str):
         return text
@@ -156,6 +158,11 @@ def parse_parameter(text: str, default: Any) -> Any:
             return read(text)
         except (ValueError, SyntaxError):
             continue
+    if isinstance(default, list | dict):
+        import yaml
+
+        with contextlib.suppress(yaml.YAMLError):
+            return yaml.safe_load(text)
     return text
 
 
@@ -182,6 +189,7 @@ def _like(value: Any, default: Any, name: str) -> Any:
     accepted = (type(None), bool, int, float, str, list, dict) if default is None else (type(default),)
     if type(value) not in accepted or isinstance(value, float) and not math.isfinite(value):
         names = ", ".join("None" if kind is type(None) else kind.__name__ for kind in accepted)
+        names += f", e.g. [{value}]" if isinstance(value, str) and accepted == (list,) else ""
         raise NotebookError(f"parameter {name!r}: {value!r} is a {type(value).__name__}; accepted: {names}")
     if isinstance(value, list):
         example = default[0] if default else None  # a list of a notebook holds one kind of item
@@ -231,7 +239,7 @@ def run_notebook(
         failure = f"a notebook that is committed must write nothing to stderr: {warnings.splitlines()[0]}"
     if failure:
         atomic_write(evidence, _text(_with_banner(notebook, failure)))
-        raise NotebookError(f"{path.name}: {failure}. What was executed is in {shown(evidence)}")
+        raise NotebookError(f"{path.name}: {failure}. What was executed is in {located(evidence)}")
     atomic_write(output, _text(notebook))
     evidence.unlink(missing_ok=True)
     return output
@@ -382,7 +390,7 @@ def run(args: argparse.Namespace) -> int:
     if args.commit:
         if args.parameter or args.output:
             raise NotebookError("--commit runs a notebook at its defaults, in place: neither -p nor -o goes with it")
-        print(shown(execute_in_place(args.name, timeout=args.timeout)))
+        print(located(execute_in_place(args.name, timeout=args.timeout)))
         return 0
     path = find_notebook(args.name)
     defaults, texts = read_defaults(path), {}
@@ -391,5 +399,5 @@ def run(args: argparse.Namespace) -> int:
         if not equals:
             raise NotebookError(f"-p {assignment!r}: write KEY=VALUE")
         texts[key] = parse_parameter(text, defaults.get(key))
-    print(shown(run_notebook(path, texts, args.output, args.timeout)))
+    print(located(run_notebook(path, texts, args.output, args.timeout)))
     return 0

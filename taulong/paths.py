@@ -41,6 +41,12 @@ def shown(path: str | os.PathLike) -> str:
     return next((path.relative_to(base).as_posix() for base in (WORK, ROOT) if path.is_relative_to(base)), path.name)
 
 
+def located(path: str | os.PathLike) -> str:
+    """Return a path as a command prints it: from the folder the user is in, or whole."""
+    path = Path(path).resolve()
+    return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else str(path)
+
+
 def atomic_write(path: str | os.PathLike, content: str | bytes, fsync: bool = False) -> None:
     """Write a file in one step, making its folder: a reader, or a kill, meets the old content or the new, never a part.
 

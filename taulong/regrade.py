@@ -270,7 +270,7 @@ def _find(paths: Iterable, simulation_id: str):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``taulong regrade``."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="tau2 result file, or the folder of a run")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="tau2 result file, or the folder of a tau2 run")
     parser.add_argument("--format", choices=("table", "csv", "json"), default="table", help="default: table")
 
 

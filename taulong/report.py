@@ -6,7 +6,7 @@ from pathlib import Path
 
 from taulong.errors import ConfigError, DataError, check_integer
 from taulong.notebooks import run_notebook
-from taulong.paths import OUTPUTS, RUNS, atomic_write, shown
+from taulong.paths import OUTPUTS, RUNS, atomic_write, located, shown
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     scored, planned = int((folder.records()["outcome"] == "scored").sum()), folder.manifest["planned_cases"]
     partial = "" if scored == planned else f" (PARTIAL: {scored} of {planned} planned cases scored)"
     atomic_write(output, html(notebook, f"TauLong: {folder.path.name}{partial}"))
-    print(shown(output))
+    print(located(output))
     return 0
 
 

@@ -75,6 +75,8 @@ def read_results(path) -> ResultFile:
         DataError: the file is missing, is no JSON, is no tau2 result file, or is of another domain.
     """
     path = Path(path)
+    if (path / "records.jsonl").exists():
+        raise DataError(f"{path.name} is a run of this suite: its records have every verdict already")
     path = path / "results.json" if path.is_dir() else path
     contents = _json(path)
     try:

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from taulong import __version__
 from taulong.accounts import Account, check_limits, spent
 from taulong.errors import ConfigError, DataError, RunError, check_integer, check_name, near
-from taulong.paths import RUNS, atomic_write, shown
+from taulong.paths import RUNS, atomic_write, located
 from taulong.progress import progress_bar
 from taulong.shifts import Case, Shift, read_manifest, read_shifts, shift_paths
 
@@ -838,5 +838,5 @@ def run(arguments: argparse.Namespace) -> int:
     account = folder.account
     if account.stopped:
         print(f"stopped: {account.stopped}")
-    print(f"{account}, in {shown(folder.path)}")
+    print(f"{account}, in {located(folder.path)}")
     return 0 if account.scored == account.planned else 1

@@ -11,7 +11,7 @@ from typing import get_type_hints
 from taulong import __version__
 from taulong.draws import Draws
 from taulong.errors import ConfigError, DataError, check_integer, check_name, near
-from taulong.paths import SHIFTS, atomic_write, shown
+from taulong.paths import RUNS, SHIFTS, atomic_write, located
 
 SPLITS = {"train": 0, "eval": 1_000_000}
 SPLIT_SIZE = 1_000_000
@@ -226,7 +226,9 @@ def shift_paths(name: str | Path) -> tuple[Path, Path]:
     """Return (JSON Lines file, manifest file) of a set of shifts, by name below data/shifts or by path."""
     path = Path(name)
     if path.suffix != ".jsonl":
-        path = (SHIFTS / path).with_name(path.name + ".jsonl")
+        if Path(path.name) != path or not path.name:
+            raise ConfigError(f"shifts: {str(name)!r} is no name; accepted: a name, for data/shifts, or a path that ends in .jsonl")
+        path = SHIFTS / f"{path.name}.jsonl"
     return path, path.with_suffix(".manifest.json")
 
 
@@ -236,12 +238,18 @@ def write_shifts(shifts: Sequence[Shift], name: str | Path) -> Path:
     The manifest holds config, split, versions, a digest of every line, by which :func:`read_shifts` names a line that was
     changed, and a digest of all that, by which it sees a change of the manifest itself.
     """
-    from taulong.backend import installation
-
     if not shifts:
         raise DataError("shifts: an empty set cannot be written")
     path, manifest_path = shift_paths(name)
     lines = [shift.to_json() for shift in shifts]
+    atomic_write(path, "\n".join(lines) + "\n")
+    atomic_write(manifest_path, json.dumps(_manifest(shifts, lines), indent=1) + "\n")
+    return path
+
+
+def _manifest(shifts: Sequence[Shift], lines: list[str]) -> dict:
+    from taulong.backend import installation
+
     tau2 = installation()
     manifest = {
         "format": "taulong-shifts-1", "config": asdict(shifts[0].config), "split": shifts[0].split,
@@ -249,9 +257,7 @@ def write_shifts(shifts: Sequence[Shift], name: str | Path) -> Path:
         "taulong_version": __version__, "tau2_distribution": tau2.distribution, "tau2_version": tau2.version,
         "tau2_data": tau2.data_digest, "lines": [_digest(line) for line in lines],
     }
-    atomic_write(path, "\n".join(lines) + "\n")
-    atomic_write(manifest_path, json.dumps({**manifest, "digest": _digest(json.dumps(manifest))}, indent=1) + "\n")
-    return path
+    return {**manifest, "digest": _digest(json.dumps(manifest))}
 
 
 def read_manifest(name: str | Path) -> dict:
@@ -261,7 +267,10 @@ def read_manifest(name: str | Path) -> dict:
     for wanted in (path, manifest_path):
         if not wanted.exists():
             others = sorted(file.stem for file in path.parent.glob("*.jsonl"))
-            raise DataError(f"{wanted.name}: no such file of shifts; {near(path.stem, others)}, or {remedy}")
+            raise DataError(
+                f"{wanted.name}: no such file of shifts; {near(path.stem, others).rstrip('?')}, or make them with: "
+                f"taulong generate --name {path.stem}"
+            )
     try:
         manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
         digest = manifest.pop("digest")
@@ -348,18 +357,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", default="eval", help="train or eval (default eval)")
     parser.add_argument("--num-shifts", type=int, default=12, help="number of shifts (default 12)")
     parser.add_argument("--seed-offset", type=int, default=0, help="first seed, counted from the start of the split")
+    parser.add_argument("--replace", action="store_true", help="replace a set of that name that runs were made of")
     parser.add_argument("--export", metavar="FOLDER", help="also write each shift as tau2 task files below FOLDER")
     for name, kind in get_type_hints(ShiftConfig).items():
         parser.add_argument("--" + name.replace("_", "-"), type=kind, default=getattr(ShiftConfig, name),
                             help=f"(default {getattr(ShiftConfig, name)})")
 
 
+def _runs_of_another(shifts: Sequence[Shift], name: str) -> list[str]:
+    """Return the runs that ran what is held under a name, if that is not these shifts."""
+    try:
+        held = read_manifest(name)["digest"]
+        ran = {path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in RUNS.glob("*/manifest.json")}
+        if held == _manifest(shifts, [shift.to_json() for shift in shifts])["digest"]:
+            return []
+        return sorted(run for run, manifest in ran.items() if manifest.get("shifts_digest") == held)
+    except (DataError, ValueError, AttributeError):
+        return []  # what is not there is not lost; what is damaged is said where it is read
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Generate a set of shifts and say where it is."""
     config = ShiftConfig(**{field.name: getattr(arguments, field.name) for field in fields(ShiftConfig)})
     shifts = generate_shifts(config, arguments.split, arguments.num_shifts, arguments.seed_offset)
+    if not arguments.replace and (used := _runs_of_another(shifts, arguments.name)):
+        raise ConfigError(
+            f"name: {arguments.name!r} is another set of shifts, which {', '.join(used)} ran; choose another name, or "
+            "replace it (--replace): these runs can then not be tabulated any more"
+        )
     path = write_shifts(shifts, arguments.name)
     for shift in shifts if arguments.export else ():
         export_tasks(shift, Path(arguments.export) / shift.shift_id)
-    print(f"{len(shifts)} shift{'s' * (len(shifts) > 1)} of {config.num_cases} cases in {shown(path)}")
+    print(f"{len(shifts)} shift{'s' * (len(shifts) > 1)} of {config.num_cases} cases in {located(path)}")
     return 0

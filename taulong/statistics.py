@@ -82,7 +82,8 @@ class Estimate:
         text = f"{self.name}, {self.population}: {self.value:+.3f}"
         if self.low is not None:
             text += f" [{self.low:+.3f}, {self.high:+.3f}] {100 * self.level:g} % t({self.shifts - 1})"
-        text += f", {self.shifts} shifts, {self.cases} of {self.planned} pairs"
+        text += f", {counted(self.shifts, 'shift')}, {self.cases} of {self.planned} "
+        text += "pairs" if len(self.dropped) > 1 else "cases"
         if self.cases < self.planned and self.at_least is not None:
             text += f" ({self.at_least:+.3f} to {self.at_most:+.3f} whatever the others are)"
         text += f", {p_text(self.p, self.p_method)} ({self.p_method})" if self.p is not None else ""
@@ -190,7 +191,7 @@ def learning_slope(
     name = f"{_difference_name(arm, baseline)}, slope over {over}"
     found = _estimate(name, slopes.to_numpy(), pairs, level, max_dropped, seed)
     flat = len(sums) - len(slopes)
-    note = "; ".join(filter(None, (found.note, f"{flat} shifts without variation in {over} left out" if flat else "")))
+    note = "; ".join(filter(None, (found.note, f"{counted(flat, 'shift')} without variation in {over} left out" if flat else "")))
     return dataclasses.replace(found, note=note)
 
 
@@ -259,6 +260,11 @@ def share_interval(value: float, count: float, level: float = 0.95) -> tuple[flo
     centre, spread = (value + squared / 2) / (1 + squared), value * (1 - value) / count + squared / (4 * count)
     half = math.sqrt(squared * count * spread) / (1 + squared)
     return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number of things in words: ``1 shift``, ``2 shifts``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def p_text(p: float, method: str, adjusted: float | None = None) -> str:
@@ -418,7 +424,7 @@ def plan_shifts(
     plan, at = Plan(_difference_name(arm, baseline), difference, power, level, tests), 1 - (1 - level) / tests
     pairs = matched(table, (arm, baseline), metric, population)
     if (shifts := pairs.shift_of.nunique()) < 2:
-        return dataclasses.replace(plan, note=f"the pilot has {shifts} shifts, at least 2 are needed")
+        return dataclasses.replace(plan, note=f"the pilot has {counted(shifts, 'shift')}, at least 2 are needed")
     between, within, size = variance_components(pairs.kept[0] - pairs.kept[1], pairs.shift_of)
     size = cases_per_shift or size
     price = _pilot_cost(table, (arm, baseline)) if cost_per_shift is None else cost_per_shift
@@ -579,7 +585,7 @@ def _estimate(name: str, means: np.ndarray, pairs: Pairs, level: float, max_drop
         else:
             low, high = map(float, cluster_interval(means, level))
     if value is not None and (lost := pairs.cases["shift_id"].nunique() - pairs.shift_of.nunique()):
-        notes.append(f"{lost} shifts without a pair left out")
+        notes.append(f"{counted(lost, 'shift')} without a pair left out")
     return Estimate(
         name, pairs.metric, pairs.population, value, low, high, level, p, method, shifts, cases, planned, pairs.dropped,
         shifts < DESCRIPTIVE_BELOW, "; ".join(notes),

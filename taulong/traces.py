@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from taulong.errors import DataError
-from taulong.paths import atomic_write, shown
+from taulong.paths import atomic_write, located
 from taulong.shifts import Shift, ShiftConfig, generate_shift, read_shifts, shift_paths, write_shifts
 
 TASK = "ShiftTask"  # the class of taulong.bench whose name the library writes
@@ -182,5 +182,5 @@ def run(arguments: argparse.Namespace) -> int:
 
     folder = import_traces(arguments.folder, arguments.name)
     account = Account(folder.manifest["planned_cases"], folder.rows().values())
-    print(f"{account}, in {shown(folder.path)}")
+    print(f"{account}, in {located(folder.path)}")
     return 0 if account.scored == account.planned else 1

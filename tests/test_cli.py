@@ -34,6 +34,25 @@ def test_info_names_every_version():
         assert text in done.stdout
 
 
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path, capsys):
+    blocked = tmp_path / "a file"
+    blocked.write_text("")
+    assert cli.main(["generate", "--name", str(blocked / "x.jsonl"), "--num-shifts", "1"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"taulong: {blocked}") and said.endswith(": File exists\n") and said.count("\n") == 1
+
+
+def test_another_error_of_the_system_keeps_its_traceback(monkeypatch):
+    from taulong import info
+
+    def fail(_):
+        raise ConnectionError("refused")
+
+    monkeypatch.setattr(info, "run", fail)
+    with pytest.raises(ConnectionError):
+        cli.main(["info"])
+
+
 @pytest.mark.parametrize("words", [["--help"], ["notebook", "--help"], ["info", "--help"]])
 def test_help_imports_nothing_heavy(words):
     heavy = {"tau2", "pandas", "matplotlib", "papermill", "scipy", "litellm"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from taulong import paths
-from taulong.paths import ROOT, atomic_write, find_root, shown
+from taulong.paths import ROOT, atomic_write, find_root, located, shown
 
 PYPROJECT = '[project]\nname = "taulong"\n'
 
@@ -55,6 +55,12 @@ def test_constants_do_not_depend_on_the_current_folder(folder):
 def test_shown_paths_are_never_absolute(tmp_path):
     assert shown(paths.FIGURES / "40_memory_value.png") == "figures/40_memory_value.png"
     assert shown(tmp_path / "metrics.json") == "metrics.json"
+
+
+def test_a_command_says_where_a_file_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert located("out/report.html") == "out/report.html"
+    assert located(tmp_path.parent / "report.html") == str(tmp_path.parent / "report.html")
 
 
 def test_atomic_write_makes_folders_and_replaces(tmp_path):

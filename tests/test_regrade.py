@@ -140,6 +140,12 @@ def test_a_run_cut_off_by_a_limit_is_gated_and_its_reward_is_apart(table):
     assert table.loc["cut-off", "official_reward"] == 0.0 == table.loc["cut-off", "gated_reward"]
 
 
+def test_a_run_of_the_suite_is_said_to_be_graded_already(tmp_path):
+    (tmp_path / "records.jsonl").write_text("")
+    with pytest.raises(DataError, match="is a run of this suite: its records have every verdict already"):
+        read_results(tmp_path)
+
+
 def test_both_layouts_read_alike(file, tmp_path):
     contents = json.loads(file.read_text())
     single = altered(file, tmp_path / "one" / "results.json", lambda contents: None)

@@ -19,6 +19,7 @@ from scipy.stats import chi2_contingency
 from taulong import backend, draws, shifts
 from taulong.backend import Task
 from taulong.causes import recurring_causes
+from taulong.cli import main
 from taulong.errors import ConfigError, DataError
 from taulong.identity import age, phone_models
 from taulong.paths import ROOT
@@ -544,3 +545,32 @@ def test_a_table_of_shifts_has_a_row_a_case():
     assert table["population"].value_counts().to_dict() == {"testing": 16, "teaching": 8, "lookalike": 8}
     assert (table.query("position == 1")["teaching_seen"] == 0).all()
     assert table["case_id"].is_unique
+
+
+@pytest.mark.parametrize("name", ["", "../x", "sub/x"])
+def test_what_is_no_name_of_a_set_is_refused(name):
+    with pytest.raises(ConfigError, match="is no name; accepted: a name, for data/shifts, or a path that ends in .jsonl"):
+        shift_paths(name)
+
+
+def test_a_set_that_is_not_there_says_how_to_make_it():
+    with pytest.raises(DataError, match="smoek.jsonl: no such file of shifts; did you mean 'smoke', or make them with: taulong"):
+        read_manifest("smoek")
+
+
+def test_a_set_that_runs_were_made_of_is_replaced_only_when_that_is_said(tmp_path, monkeypatch, capsys):
+    from taulong.runs import RunConfig, execute_runs
+
+    monkeypatch.setattr(shifts, "SHIFTS", tmp_path / "shifts")
+    monkeypatch.setattr(shifts, "RUNS", tmp_path / "runs")
+    generate = ["generate", "--name", "mine", "--num-shifts", "1"]
+    assert main(generate) == 0
+    assert main([*generate, "--patience", "8"]) == 0  # no run was made of it yet
+    execute_runs(RunConfig("mine", memory_modes=("none",)), tmp_path / "runs" / "pilot", progress=False, max_cases=1)
+    assert main([*generate, "--patience", "8"]) == 0  # the same again
+    capsys.readouterr()
+    held = (tmp_path / "shifts" / "mine.jsonl").read_bytes()
+    assert main(generate) == 2
+    assert "'mine' is another set of shifts, which pilot ran" in capsys.readouterr().err
+    assert (tmp_path / "shifts" / "mine.jsonl").read_bytes() == held
+    assert main([*generate, "--replace"]) == 0

@@ -155,7 +155,7 @@ def test_bounds_are_for_shares_only():
 def test_shifts_without_a_pair_are_counted():
     table = pair_table([[1, 1], [0, 0], [1, 0]])
     table.loc[table["shift_id"] == "eval-1000001", "outcome"] = "unscored"
-    assert contrast(table, NOTEBOOK, NONE, max_dropped=0.5).note == "1 shifts without a pair left out"
+    assert contrast(table, NOTEBOOK, NONE, max_dropped=0.5).note == "1 shift without a pair left out"
 
 
 def test_dropped_pairs_are_counted_by_arm_and_refused_above_the_share():
@@ -258,7 +258,7 @@ def test_the_slope_of_the_difference_over_positions():
     found = learning_slope(table, NOTEBOOK, NONE)
     assert found.value == pytest.approx(0.2)
     assert found.shifts == 2
-    assert found.note == "1 shifts without variation in position left out"
+    assert found.note == "1 shift without variation in position left out"
 
 
 def test_a_level_difference_has_no_slope():
@@ -373,7 +373,7 @@ def test_a_plan_for_several_contrasts_needs_more_shifts():
 
 def test_a_pilot_that_cannot_plan_says_why():
     assert str(plan_shifts(pair_table([[1], [1]]), NOTEBOOK, NONE, 0.1)).endswith("no plan (the pilot's differences do not vary)")
-    assert "the pilot has 1 shifts" in plan_shifts(pair_table([[1, 0]]), NOTEBOOK, NONE, 0.1).note
+    assert "the pilot has 1 shift," in plan_shifts(pair_table([[1, 0]]), NOTEBOOK, NONE, 0.1).note
     assert "a million" in plan_shifts(pair_table([[1], [0]]), NOTEBOOK, NONE, 1e-6).note
     with pytest.raises(ValueError, match="difference: 0"):
         plan_shifts(pair_table([[1], [0]]), NOTEBOOK, NONE, 0)

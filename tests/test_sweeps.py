@@ -67,6 +67,11 @@ def test_a_points_name_says_its_parameters_and_its_digest_everything():
         ("notebooks: [{notebook: GOOD, points: []}]", ConfigError, "points is empty"),
         ("notebooks: [{notebook: GOOD, points: [1]}]", ConfigError, "points has 1; accepted: parameters"),
         ("notebooks: [{notebook: GOOD}, {notebook: GOOD}]", ConfigError, "2 entries have the point good-"),
+        (
+            "notebooks: [{notebook: 20_execute_runs, parameters: {run: same}, grid: {trials: [1, 2]}}]",
+            ConfigError,
+            r"2 points write to the same run, same; give each its own, e.g. run: .same-\{point\}",
+        ),
         ("{name: ../out, notebooks: [{notebook: GOOD}]}", ConfigError, "accepted: the name of one folder"),
         ("[1", ConfigError, "not a sweep"),
         ("7", ConfigError, "a int"),
