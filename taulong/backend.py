@@ -145,12 +145,14 @@ def route_completions(complete: Callable) -> None:
 
     tau2 has no other place for what both of its releases leave out: retries that outlast a rate limit, the tokens of
     answers that cannot be used, errors without keys. The price that LiteLLM has put on an answer is not worked out
-    again for the message, which takes half a millisecond.
+    again for the message, which takes half a millisecond. What tau2 prints of an answer that it doubts (any with
+    ``!!!!!!``) is not printed.
     """
     _llm_utils.completion = complete
     _llm_utils.completion_cost = lambda completion_response: (
         completion_response._hidden_params.get("response_cost") or 0.0
     )
+    _llm_utils.print = lambda *_: None
 
 
 # --- tasks ----------------------------------------------------------------------------------------------------------

@@ -8,15 +8,23 @@ from typing import Any
 from taulong.errors import ConfigError
 
 NAME = re.compile(
-    r"(^|_)(key|keys|(?<!per_)token|secret|secrets|password|passwd|credentials?|bearer|cookies?|headers?|auth|authorization)$"
+    r"(^|_)(key|keys|(?<!per_)token|secret|secrets|password|passwd|passphrase|credentials?|bearer|cookies?|headers?|auth|authorization)$"
     r"|api_?key|access_?key|secret",
     re.I,
 )
+FORMAT = re.compile(
+    r"\b(?:(?:sk|rk|pk)-(?=[\w-]*\d)[\w-]{16,}|gsk_\w{16,}|xai-\w{16,}|nvapi-[\w-]{16,}|AKIA\w{12,}|gh[pousr]_\w{16,}"
+    r"|hf_\w{16,}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.)"
+)
+"""Formats of providers' keys that no word of a conversation has."""
 VALUE = re.compile(
-    r"\b(sk|rk|pk)-[\w-]{6,}|\bbearer\s+\S{6,}|\bAKIA\w{12,}|\bgh[pousr]_\w{16,}|\bhf_\w{16,}|\bAIza[\w-]{20,}|\beyJ[\w-]+\.[\w-]+\."
-    r"|://[^/\s@]+@|[?&](api[-_]?)?(key|token)=",
+    r"\b(sk|rk|pk)-[\w-]{6,}|\bgsk_\w{6,}|\bxai-\w{12,}|\bnvapi-[\w-]{6,}|\bAKIA\w{12,}|\bgh[pousr]_\w{16,}|\bhf_\w{16,}"
+    r"|\bAIza[\w-]{20,}|\beyJ[\w-]+\.[\w-]+\.|\bbearer\s+\S{6,}"
+    r"|\bbasic\s+(?-i:(?=\S*[\d=]|\S*[a-z]\S*[A-Z]))[\w+/=-]{6,}"
+    r"|://[^/\s@]+@|[?&]([\w.-]*(key|token|secret|passw(or)?d)|sig|signature|code|auth)=",
     re.I,
 )
+"""What may be a key where no prose is expected: in configuration, and in what an endpoint says of a failure."""
 SHORTEST = 8
 """Characters below which a value is no key but a switch, a path's name, a number, or a word that texts are full of."""
 
@@ -27,12 +35,17 @@ def environment_keys() -> dict[str, str]:
     return dict(sorted(held.items(), key=lambda item: (-len(item[1]), item[0])))
 
 
+def is_key_name(name: str) -> bool:
+    """Return whether a name says that it holds a key, in ``snake_case``, ``kebab-case`` or ``camelCase``."""
+    return NAME.search(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.replace("-", "_"))) is not None
+
+
 def refuse_keys(field: str, value: Any) -> None:
     """Raise ConfigError where a name or a value in nested plain data looks like a key; the message does not hold it."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             where = f"{field}.{name}"
-            if NAME.search(str(name).replace("-", "_")) and inner not in (None, ""):
+            if is_key_name(str(name)) and inner not in (None, ""):
                 raise ConfigError(
                     f"{where}: looks like a key by its name; keys come from the environment only, e.g. OPENAI_API_KEY"
                 )
@@ -46,10 +59,18 @@ def refuse_keys(field: str, value: Any) -> None:
         )
 
 
-def scrub(text: str, key: str | None = None) -> str:
-    """Return a text with keys replaced: those of the environment by their variables' names, another by ``[key]``."""
+def without_keys(text: str, key: str | None = None) -> str:
+    """Return what a participant says with keys replaced, and nothing else.
+
+    The keys of the environment by their variables' names; the given one, and what has the format of one, by ``[key]``.
+    """
     if key and len(key) >= SHORTEST:
         text = text.replace(key, "[key]")
     for name, value in environment_keys().items():
         text = text.replace(value, f"[{name}]")
-    return VALUE.sub("[key]", text)
+    return FORMAT.sub("[key]", text)
+
+
+def scrub(text: str, key: str | None = None) -> str:
+    """Return the text of an error with keys replaced, and what only looks like one."""
+    return VALUE.sub("[key]", without_keys(text, key))

@@ -6,24 +6,29 @@ which all their calls go (:func:`_complete`): it knows by a context variable whi
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from time import sleep
 
+import httpx
 import tenacity
 from pydantic import ValidationError
 
 from taulong import backend
 from taulong.draws import Draws
 from taulong.errors import ConfigError
-from taulong.keys import refuse_keys, scrub
+from taulong.keys import refuse_keys, scrub, without_keys
 
 ATTEMPTS = 8
 LONGEST_BACKOFF = 60.0
 LONGEST_RETRY_AFTER = 600.0
 TIMEOUT = 600.0
+DEEPEST = 100
+"""Levels of lists and objects in a tool call's arguments; graders and writers of records recurse into them."""
+SURROGATE = re.compile("[\ud800-\udfff]")
 OURS = ("model", "messages", "tools", "tool_choice", "seed", "stream", "n", "num_retries", "max_retries")
 LABELS = (  # the first that fits; LiteLLM's classes, by name
     ("ContextWindowExceededError", "context_window"),
@@ -118,7 +123,8 @@ class ModelCalls:
 
     Attributes:
         tokens, cost, unpriced_calls: of all calls so far, also of those whose answer could not be used. A call is
-            unpriced when LiteLLM has no price for the model or the endpoint does not say how many tokens it took.
+            unpriced when LiteLLM has no price for the model, the endpoint does not say how many tokens it took, or
+            LiteLLM cannot read the answer.
         retries: calls that were made again.
         prompt: the first system prompt and the tools, as one text; None before the first call.
     """
@@ -133,7 +139,7 @@ class ModelCalls:
     @property
     def digest(self) -> str | None:
         """The first 16 hex digits of the prompt's SHA-256."""
-        return self.prompt and hashlib.sha256(self.prompt.encode()).hexdigest()[:16]
+        return self.prompt and hashlib.sha256(self.prompt.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def agent(self, kit: backend.TelecomTools, policy: str) -> backend.LLMAgent:
         """Return tau2's agent, its calls going through here."""
@@ -155,13 +161,13 @@ class ModelCalls:
         token = _calling.set(self)
         try:
             return generate(message, state)
-        except (json.JSONDecodeError, ValidationError):  # tau2's, of a tool call; the call itself fails as ModelFailure
-            raise BrokenMessage("a tool call whose arguments are not a JSON object") from None
+        except ValidationError:  # tau2's, of a tool call; the call itself fails as ModelFailure
+            raise BrokenMessage("a tool call without a name") from None
         finally:
             _calling.reset(token)
 
     def complete(self, **arguments):
-        """Return LiteLLM's answer to a call, without reasoning and keys in its text.
+        """Return LiteLLM's answer to a call: without reasoning and keys, and such that tau2 and a record can hold it.
 
         What can pass (rate limit, timeout, server error, connection, an answer without a message) is tried again up to
         eight times; the waits double from one second to a minute, 92 seconds or more in all, so that they outlast a
@@ -169,6 +175,7 @@ class ModelCalls:
 
         Raises:
             ModelFailure: no answer; labelled with the reason.
+            BrokenMessage: a tool call of no function, or whose arguments :func:`json_object` refuses.
         """
         if self.prompt is None:
             self.prompt = json.dumps([arguments["messages"][0]["content"], arguments["tools"]], ensure_ascii=False)
@@ -182,22 +189,44 @@ class ModelCalls:
         try:
             response = attempts(self._attempt, arguments)
         except Exception as error:  # noqa: BLE001  LiteLLM's errors have no common base of their own
+            if has_unreadable_arguments(error):
+                raise BrokenMessage("a tool call whose arguments cannot be read") from None
             raise ModelFailure(failure_label(error), error, self._key) from None  # its chain would show what was sent
+        response.model = response.model or self.name  # tau2 looks for a price by it
         message = response.choices[0].message
+        message.role = "assistant"
         if message.content:
-            message.content = scrub(without_reasoning(message.content), self._key)
+            message.content = self._said(without_reasoning(message.content))
         for call in message.tool_calls or ():
-            # Some servers send an empty text for no arguments.
-            call.function.arguments = scrub(call.function.arguments or "{}", self._key)
+            function = getattr(call, "function", None)
+            if function is None:
+                raise BrokenMessage("a tool call of no function")
+            call.id, function.name = self._said(call.id), self._said(function.name)
+            function.arguments = json.dumps(self._said(json_object(function.arguments)))
         return response
+
+    def _said(self, value):
+        """Return plain data with keys, and halves of surrogate pairs, which have no UTF-8, replaced in all its texts."""
+        match value:
+            case str():
+                return without_keys(SURROGATE.sub("\ufffd", value), self._key)
+            case dict():
+                return {self._said(name): self._said(inner) for name, inner in value.items()}
+            case list():
+                return [self._said(inner) for inner in value]
+        return value
 
     def _attempt(self, arguments: dict):
         # Here and not among the arguments that tau2 is given: nothing of tau2's holds it.
-        response = backend.completion(**arguments, **({"api_key": self._key} if self._key else {}))
-        tokens = response.usage.total_tokens if response.get("usage") else 0
+        try:
+            response = backend.completion(**arguments, **({"api_key": self._key} if self._key else {}))
+        except Exception as error:
+            self.unpriced_calls += was_answered(error)
+            raise
+        tokens, complete = counted_tokens(response.get("usage"))
         cost = response._hidden_params.get("response_cost")  # documented by LiteLLM under this name
-        self.tokens += tokens or 0
-        if tokens and cost is not None:
+        self.tokens += tokens
+        if complete and cost is not None:
             self.cost += cost
         else:
             self.unpriced_calls += 1
@@ -214,8 +243,68 @@ class ModelCalls:
         return max(backoff, min(retry_after(state.outcome.exception()), LONGEST_RETRY_AFTER))
 
 
+def json_object(text: str | None) -> dict:
+    """Return the arguments of a tool call; an empty text, which some servers send, stands for none.
+
+    Raises:
+        BrokenMessage: not a JSON object, or one with NaN, an infinity, an integer of thousands of digits, or nested
+            deeper than :data:`DEEPEST`.
+    """
+    try:
+        arguments = json.loads(text or "{}")
+        json.dumps(arguments, allow_nan=False)
+    except (ValueError, RecursionError):
+        raise BrokenMessage("a tool call whose arguments are not JSON") from None
+    if not isinstance(arguments, dict) or _is_deeper(arguments, DEEPEST):
+        raise BrokenMessage("a tool call whose arguments are not a JSON object, or too deep a one")
+    return arguments
+
+
+def _is_deeper(value, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels < 0 or any(_is_deeper(each, levels - 1) for each in inner)
+
+
+def counted_tokens(usage) -> tuple[int, bool]:
+    """Return the tokens that an answer says it took, and whether both of its counts are there to be priced.
+
+    LiteLLM puts 0 for a count that is missing.
+    """
+    if not usage:
+        return 0, False
+    prompt, reply, total = usage.prompt_tokens or 0, usage.completion_tokens or 0, usage.total_tokens or 0
+    complete = prompt > 0 and (reply > 0 or reply == 0 and total == prompt)
+    return max(total or prompt + reply, 0), complete
+
+
+def _causes(error: BaseException | None):
+    """Yield an error and those beneath it."""
+    while error is not None:
+        yield error
+        error = error.__context__
+
+
+def was_answered(error: BaseException) -> bool:
+    """Return whether a failed call had an answer, which may cost: neither a refusal nor a lost connection.
+
+    LiteLLM gives an answer that it cannot read the status 500; what is beneath it tells it from an endpoint's own.
+    """
+    status = getattr(error, "status_code", None)
+    refused = status is not None and int(status) < 500
+    return not refused and not any(isinstance(cause, httpx.HTTPError) for cause in _causes(error))
+
+
+def has_unreadable_arguments(error: BaseException) -> bool:
+    """Return whether LiteLLM failed at an answer for a tool call's arguments too deep, or an integer too long, to read."""
+    return "Invalid response object" in str(error) and any(
+        isinstance(cause, RecursionError) or "integer string conversion" in str(cause) for cause in _causes(error)
+    )
+
+
 def can_pass(error: BaseException) -> bool:
     """Return whether a failed call may succeed when it is made again."""
+    if has_unreadable_arguments(error):
+        return False
     status = getattr(error, "status_code", None)
     return isinstance(error, NoChoices) or status is not None and (status in (408, 409, 425, 429) or int(status) >= 500)
 

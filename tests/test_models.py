@@ -5,13 +5,14 @@ import logging
 import time
 
 import pytest
+import endpoint as endpoint_module
 from endpoint import CONTEXT_WINDOW, Endpoint, Fault, rate_limit, say, scripted_sides
 
 from taulong import backend, cases, models
 from taulong.cases import run_case
 from taulong.environment import NotebookTools
 from taulong.errors import ConfigError
-from taulong.keys import refuse_keys, scrub
+from taulong.keys import refuse_keys, scrub, without_keys
 from taulong.memory import first_memory
 from taulong.models import ATTEMPTS, Model, ModelCalls, case_seed, without_reasoning
 from taulong.runs import RunConfig, Unit, run_unit
@@ -137,8 +138,12 @@ def test_text_beside_a_tool_call_is_not_delivered(shift):
         say("<think>Nothing to say.</think>"),
         say(None, ("get_customer_by_phone", '{"phone_number": ')),
         say(None, ("get_customer_by_phone", '["555"]')),
+        say(None, ("get_customer_by_phone", '{"phone_number": NaN}')),
+        say(None, ("get_customer_by_phone", '{"phone_number": [-1e400]}')),
+        say(None, ("get_customer_by_phone", f'{{"phone_number": {"[" * 900}{"]" * 900}}}')),
+        say(None, tool_calls=[{"id": "call-1", "type": "custom", "custom": {"name": "x", "input": "y"}}]),
     ],
-    ids=["none", "blank", "reasoning", "cut arguments", "list arguments"],
+    ids=["none", "blank", "reasoning", "cut", "list", "nan", "infinity", "deep", "custom"],
 )
 def test_a_message_that_cannot_be_delivered_ends_the_case_as_its_senders_error(shift, side, ending, outcome, answer):
     with Endpoint(faults=[answer]) as endpoint:
@@ -146,6 +151,63 @@ def test_a_message_that_cannot_be_delivered_ends_the_case_as_its_senders_error(s
     assert (run.record["ending"], run.record["outcome"]) == (ending, outcome)
     assert run.record["official_reward"] == (0.0 if outcome == "scored" else None)
     assert len(endpoint.requests) == 1 and run.record[f"{side}_tokens"] > 0 and run.record["unpriced_calls"] == 1
+
+
+@pytest.mark.parametrize("value", ["[" * 3000 + "]" * 3000, "9" * 5000], ids=["deep", "long integer"])
+def test_arguments_that_litellm_cannot_read_are_their_senders_error_and_not_asked_for_again(shift, value):
+    with Endpoint(faults=[say(None, ("get_details_by_id", f'{{"id": {value}}}'))]) as endpoint:
+        run = first_case(shift, endpoint)
+    assert (run.record["ending"], run.record["outcome"]) == ("agent_error", "scored")
+    assert len(endpoint.requests) == run.record["unpriced_calls"] == 1 and run.retries == 0
+
+
+def test_arguments_may_be_as_deep_as_records_can_hold(shift):
+    levels = models.DEEPEST  # of lists, in the object
+    for depth, ending in ((levels, "customer_stop"), (levels + 1, "agent_error")):
+        deep = say(None, ("get_details_by_id", f'{{"id": {"[" * depth}{"]" * depth}}}'))
+        with Endpoint(faults=[deep], fault=lambda *_: GIVE_UP) as endpoint:
+            assert first_case(shift, endpoint).record["ending"] == ending
+
+
+def test_half_a_surrogate_pair_is_replaced_wherever_it_stands(shift):
+    noted = say("Hi \ud83d.", ("write_notebook", '{"text": "MMS \\ud83d, \\ud83d\\ude00", "\\ude00": ["\\ude00"]}'))
+    noted.message["tool_calls"][0]["id"] = "call-\ud83d"
+    plain = say(None, ("write_notebook", '{"text": "MMS \\ud83d"}'), ("no_tool_\ud83d", "{}"))
+    with Endpoint(faults=[noted, plain], fault=lambda *_: GIVE_UP) as endpoint:
+        rows = run_unit(Unit(shift, "notebook", model(endpoint)))
+    assert [row["record"]["outcome"] for row in rows] == ["scored"] * 8
+    json.dumps(rows, ensure_ascii=False).encode()
+    said = [message for message in rows[0]["transcript"]["messages"] if message["role"] == "assistant"]
+    assert said[1]["content"] == "Hi \ufffd." and said[1]["tool_calls"][0]["id"] == "call-\ufffd"
+    assert said[1]["tool_calls"][0]["arguments"] == {"text": "MMS \ufffd, \U0001f600", "\ufffd": ["\ufffd"]}
+    assert rows[1]["transcript"]["notebook_before"] == "MMS \ufffd" and said[2]["tool_calls"][1]["name"] == "no_tool_\ufffd"
+
+
+def test_a_prompt_with_half_a_surrogate_pair_has_a_digest():
+    calls = ModelCalls(Model("openai/tested"), 1)
+    calls.prompt = "a notebook of an own agent: \ud83d"
+    assert len(calls.digest) == 16
+
+
+@pytest.mark.parametrize("sent", [{"model": None}, {}], ids=["null", "missing"])
+def test_an_answer_without_a_models_name_is_one(shift, sent, monkeypatch):
+    complete = endpoint_module._completion
+
+    def nameless(*arguments):
+        answer = json.loads(complete(*arguments))
+        del answer["model"]
+        return json.dumps(answer | sent).encode()
+
+    monkeypatch.setattr(endpoint_module, "_completion", nameless)
+    with Endpoint(fault=lambda *_: GIVE_UP) as endpoint:
+        assert first_case(shift, endpoint).record["ending"] == "customer_stop"
+
+
+@pytest.mark.parametrize("role", ["user", "tool", None])
+def test_an_answer_is_the_assistants_whatever_role_it_says(shift, role):
+    with Endpoint(fault=lambda *_: say(GIVE_UP.message["content"], role=role)) as endpoint:
+        run = first_case(shift, endpoint)
+    assert told(run)[1]["content"] == GIVE_UP.message["content"] and run.record["outcome"] == "scored"
 
 
 def test_empty_arguments_are_no_arguments(shift):
@@ -177,6 +239,15 @@ def test_a_tool_that_is_not_the_agents_is_an_error_and_the_customers_is_counted_
     assert run.record["commitment"] is None
 
 
+def test_words_that_only_look_like_keys_are_delivered_and_written_as_they_are(shift):
+    note = "Reset the bearer settings; basic authentication. See http://a.b, write to m@n, ?key=value, risk-free, sk-iing-holidays-in-winter."
+    with Endpoint(
+        faults=[say(None, ("write_notebook", json.dumps({"text": note}))), say(note)], fault=lambda *_: GIVE_UP
+    ) as endpoint:
+        run = first_case(shift, endpoint, "notebook")
+    assert run.notebook == note and told(run)[2]["content"] == note
+
+
 def test_a_tool_id_used_twice_names_the_later_call(shift):
     transfer = ("transfer_to_human_agents", '{"summary": "MMS"}')
     with Endpoint(
@@ -204,6 +275,12 @@ def test_reasoning_is_never_shown_to_the_customer(shift, answer, capsys):
     assert "suspect" not in json.dumps(
         [run.transcript, run.record, [request["messages"] for request in endpoint.requests]]
     )
+    assert capsys.readouterr().out == ""
+
+
+def test_nothing_is_printed_of_an_answer_that_tau2_doubts(shift, capsys):
+    with Endpoint(faults=[say("Great!!!!!! You think>")], fault=lambda *_: GIVE_UP) as endpoint:
+        assert told(first_case(shift, endpoint))[1]["content"] == "Great!!!!!! You think>"
     assert capsys.readouterr().out == ""
 
 
@@ -256,6 +333,8 @@ def test_what_can_pass_is_tried_again(shift, waits, name):
     with Endpoint(scripted_sides([shift]), faults=[None, PASSING[name], PASSING[name]]) as endpoint:
         run = first_case(shift, endpoint, timeout=0.5 if name == "timeout" else 20)
     assert run.transcript == expected.transcript and run.retries == len(waits) == 2
+    if name == "truncated":  # answers that nobody can read may have been paid for
+        expected.record["unpriced_calls"] += 2
     if name != "empty_choices":  # which said what it took, and was paid for
         assert run.record == expected.record
     if name == "rate_limit with Retry-After":
@@ -352,6 +431,57 @@ def test_a_call_is_unpriced_without_a_price_or_without_token_counts(shift):
     assert record["unpriced_calls"] == len(endpoint.requests) > 0 == record["agent_tokens"]
 
 
+UNREADABLE = {
+    "content in parts": say([{"type": "text", "text": "hi"}]),
+    "arguments as a list": say(
+        None, tool_calls=[{"id": "1", "type": "function", "function": {"name": "x", "arguments": [1]}}]
+    ),
+    "no function": say(None, tool_calls=[{"id": "1", "type": "function"}]),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_an_answer_that_cannot_be_read_is_an_unpriced_call_each_time(shift, name):
+    with Endpoint(fault=lambda *_: UNREADABLE[name]) as endpoint:
+        run = first_case(shift, endpoint, input_cost_per_token=1e-6, output_cost_per_token=1e-6)
+    assert len(endpoint.requests) == run.record["unpriced_calls"] == ATTEMPTS
+    assert run.record["outcome"] == "unscored" and run.record["reason"].startswith("server_error: ")
+
+
+@pytest.mark.parametrize("fault", [Fault("status", status) for status in (400, 408, 429, 500, 504)] + [Fault("reset")])
+def test_a_refusal_and_a_lost_connection_are_no_unpriced_calls(shift, fault):
+    with Endpoint(fault=lambda *_: fault) as endpoint:
+        assert first_case(shift, endpoint).record["unpriced_calls"] == 0
+
+
+@pytest.mark.parametrize(
+    "usage, tokens, priced",
+    [
+        ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}, 15, True),
+        ({"prompt_tokens": 10, "completion_tokens": 5}, 15, True),
+        ({"prompt_tokens": 10, "completion_tokens": 0, "total_tokens": 10}, 10, True),
+        ({"prompt_tokens": 10}, 10, False),
+        ({"completion_tokens": 5, "total_tokens": 15}, 15, False),
+        ({"total_tokens": 15}, 15, False),
+        ({"prompt_tokens": -10, "completion_tokens": 5, "total_tokens": 15}, 15, False),
+        ({"prompt_tokens": -10, "completion_tokens": -5, "total_tokens": -15}, 0, False),
+        ({"prompt_tokens": 10, "completion_tokens": -5, "total_tokens": 5}, 5, False),
+        ({}, 0, False),
+        (None, 0, False),
+    ],
+)
+def test_a_call_is_priced_when_both_counts_are_there(shift, monkeypatch, usage, tokens, priced):
+    complete = endpoint_module._completion
+    monkeypatch.setattr(
+        endpoint_module, "_completion", lambda *args: json.dumps(json.loads(complete(*args)) | {"usage": usage}).encode()
+    )
+    with Endpoint(fault=lambda *_: GIVE_UP) as endpoint:
+        record = first_case(shift, endpoint, input_cost_per_token=1.0, output_cost_per_token=2.0).record
+    calls = len(endpoint.requests)
+    assert (record["agent_tokens"], record["unpriced_calls"]) == (tokens * calls, 0 if priced else calls)
+    assert record["agent_cost"] == (calls * (10 + 2 * (tokens - 10)) if priced else 0)
+
+
 @pytest.mark.slow
 def test_an_idle_connection_is_kept():
     # httpcore may close one that it takes for idle under a call that was just given it (its issue 1110).
@@ -392,6 +522,19 @@ def test_tau2s_message_has_the_price_that_litellm_put_on_the_answer(name, priced
         {"stop": ["Bearer abcdef123456"]},
         {"user": "sk-abcdef123456"},
         {"metadata": {"note": f"it is {CANARY}"}},
+        {"accessToken": "x"},
+        {"authToken": "x"},
+        {"azureAdToken": "x"},
+        {"passphrase": "x"},
+        {"base_url": "https://example.org/v1?access_token=abcdef123456"},
+        {"base_url": "https://example.org/v1?x=1&subscription-key=abcdef123456"},
+        {"base_url": "https://example.org/v1?sig=abcdef123456"},
+        {"base_url": "https://example.org/v1/?x=1&code=abcdef123456"},
+        {"user": "gsk_abcdef123456"},
+        {"user": "xai-abcdef123456"},
+        {"user": "nvapi-abcdef123456"},
+        {"stop": ["Basic bWU6d29yZA=="]},
+        {"stop": ["basic bWFudGFyYXlz"]},
     ],
 )
 def test_what_looks_like_a_key_is_refused_and_not_repeated(arguments):
@@ -412,6 +555,9 @@ def test_what_does_not_look_like_a_key_is_accepted():
         "base_url": "http://127.0.0.1:8000/v1",
         "api_base": None,
         "input_cost_per_token": 1e-6,
+        "maxTokens": 100,
+        "inputCostPerToken": 1e-6,
+        "stop": ["Basic instructions", "Basic Authentication"],
     }
     refuse_keys("llm_args", arguments)
     assert Model("openai/tested", arguments).arguments == arguments
@@ -426,6 +572,11 @@ def test_scrub_replaces_keys_of_the_environment(monkeypatch):
     )
 
 
+def test_what_a_participant_says_loses_real_keys_and_unmistakable_formats_alone():
+    said = f"{CANARY}, own-key-of-this, sk-proj-Ab3dEf6hIj9k, ghp_abcdefghijklmnopqrstuvwx, Bearer settings, sk-short"
+    assert without_keys(said, "own-key-of-this") == "[OPENAI_API_KEY], [key], [key], [key], Bearer settings, sk-short"
+
+
 @pytest.mark.parametrize(
     "fault",
     [
@@ -434,8 +585,14 @@ def test_scrub_replaces_keys_of_the_environment(monkeypatch):
         Fault("status", 500, CANARY),
         say(f"My key is {CANARY}."),
         say(None, ("get_details_by_id", json.dumps({"id": CANARY}))),
+        say(None, ("get_details_by_id", json.dumps({"id": [{CANARY: CANARY}]}).replace("-", "\\u002d"))),
+        say(None, (CANARY, "{}")),
+        say(None, tool_calls=[{"id": CANARY, "type": "function", "function": {"name": "x", "arguments": "{}"}}]),
+        say(None, tool_calls=[{"id": "1", "type": "function", "function": {"name": "x", "arguments": [CANARY]}}]),
+        say([{"type": "text", "text": CANARY}]),
+        say(f"Great!!!!!! think> {CANARY}"),
     ],
-    ids=["authentication", "bad request", "server error", "text", "arguments"],
+    ids=["authentication", "bad request", "server error", "text", "arguments", "escaped", "name", "id", "list", "parts", "doubted"],
 )
 def test_no_key_reaches_a_result_or_a_log(shift, fault, capfd, caplog):
     caplog.set_level(logging.INFO)
