@@ -6,7 +6,8 @@ import os
 import sys
 
 import taulong
-from taulong.errors import TauLongError, near
+from taulong.errors import ConfigError, TauLongError, near
+from taulong.keys import is_key_name, scrub
 
 # Command -> (one line of help, module). A module offers add_arguments(parser) and run(args) -> exit code. Only the
 # module of the command that was typed is imported, and before `--help` is answered: it must import tau2 (that is,
@@ -27,6 +28,23 @@ COMMANDS = {
 }
 
 
+class Parser(argparse.ArgumentParser):
+    """argparse's, whose errors repeat no key that was typed by mistake."""
+
+    def parse_known_args(self, args=None, namespace=None):
+        """Parse as argparse does; raise ConfigError for an option that it does not know and that looks like a key."""
+        namespace, unknown = super().parse_known_args(args, namespace)
+        for word in unknown:
+            option = word.partition("=")[0]
+            if option.startswith("--") and is_key_name(option.strip("-")):
+                raise ConfigError(f"{option}: looks like a key; keys come from the environment only, e.g. OPENAI_API_KEY")
+        return namespace, unknown
+
+    def error(self, message):
+        """Print usage and the message, without keys, and exit with 2."""
+        super().error(scrub(message))
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code: 0 done, 1 the command's own no, 2 wrong input, 130 interrupted.
 
@@ -34,7 +52,7 @@ def main(argv: list[str] | None = None) -> int:
     """
     argv = sys.argv[1:] if argv is None else argv
     typed = next((word for word in argv if not word.startswith("-")), None)
-    parser = argparse.ArgumentParser(prog="taulong", description=taulong.__doc__.splitlines()[0])
+    parser = Parser(prog="taulong", description=taulong.__doc__.splitlines()[0])
     parser.add_argument("--version", action="version", version=f"taulong {taulong.__version__}")
     if typed and typed not in COMMANDS:
         parser.error(f"unknown command {typed!r}; {near(typed, COMMANDS)}")

@@ -91,6 +91,24 @@ def test_an_unknown_command_is_answered_with_the_near_match(typed, answer, capsy
     assert stop.value.code == 2 and answer in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["--api-key", "a5c9e1"], ["four", "--api-key=a5c9e1"], ["four", "--openai-token", "a5c9e1"]])
+def test_an_option_that_looks_like_a_key_is_refused_without_its_value(words, capsys):
+    assert cli.main(["run", *words]) == 2
+    err = capsys.readouterr().err
+    assert "looks like a key" in err and "OPENAI_API_KEY" in err and "a5c9e1" not in err
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "four", "sk-a5c9e1f3"], ["run", "--workers", "sk-a5c9e1f3"], ["sk-a5c9e1f3"], ["run", "--max-cost=a-b-c-d-e"]]
+)
+def test_an_error_of_the_command_line_repeats_no_key(words, capsys, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "a-b-c-d-e")
+    with pytest.raises(SystemExit) as stop:
+        cli.main(words)
+    err = capsys.readouterr().err
+    assert stop.value.code == 2 and "KEY]" in err.upper() and "a5c9e1f3" not in err and "a-b-c-d-e" not in err
+
+
 def test_python_dash_m_is_the_same_command():
     done = subprocess.run([sys.executable, "-m", "taulong", "--version"], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, f"taulong {taulong.__version__}\n")
