@@ -99,7 +99,7 @@ class Account:
         elif self.max_cost is not None and self.spending.unpriced_calls:
             self.stopped = (
                 f"max_cost {self.max_cost} cannot be kept: {self.spending.unpriced_calls} calls have no price; "
-                "give the model input_cost_per_token and output_cost_per_token"
+                "go on without it, or give the model of a new run input_cost_per_token and output_cost_per_token"
             )
         elif self.max_cost is not None and self.spending.cost >= self.max_cost:
             self.stopped = f"max_cost {self.max_cost} reached"
