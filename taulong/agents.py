@@ -166,8 +166,7 @@ class ScriptedAgent(BaseAgent):
         """Yield the agent's messages; each ``yield`` gives what the customer or the tool answered (the first: None)."""
         complaint = yield None
         said = yield self.say("I am sorry to hear that. Which phone number are you calling about?")
-        phone_number = PHONE_NUMBER.search(f"{said} {complaint}")[0]
-        account = json.loads((yield self.call("get_customer_by_phone", phone_number=phone_number)))
+        account, phone_number = yield from self._caller(f"{said} {complaint}")
         phone_model = yield from self._phone_model(account, phone_number)
         noted, diagnosed = self._noted_remedy(phone_model), None
         if self.traits.diagnoses or noted is None:
@@ -187,6 +186,15 @@ class ScriptedAgent(BaseAgent):
             yield from self._take_note(phone_model, diagnosed)
         while True:
             yield self.say("I am glad that it works now. Goodbye.")
+
+    def _caller(self, said: str) -> Generator[AssistantMessage, str, tuple[dict, str]]:
+        """Look up the caller by the phone number, asked for again until it is a customer's, in digits."""
+        while True:
+            number = PHONE_NUMBER.search(said)
+            answer = (yield self.call("get_customer_by_phone", phone_number=number[0])) if number else ""
+            if answer.startswith("{"):
+                return json.loads(answer), number[0]
+            said = yield self.say("I cannot find you by that. Please tell me the number in digits, like 555-000-0000.")
 
     def _phone_model(self, account: dict, phone_number: str) -> Generator[AssistantMessage, str, str]:
         """Look up the model of the phone on the caller's line."""

@@ -39,6 +39,7 @@ _require_tau2()
 
 import httpx  # noqa: E402
 import litellm  # noqa: E402
+from litellm.llms.openai import openai  # noqa: E402
 from loguru import logger  # noqa: E402
 
 logger.disable("tau2")  # before tau2 is imported: it logs to stderr then, and at every step after
@@ -86,6 +87,21 @@ litellm.suppress_debug_info = True  # else it prints an advertisement with every
 _KEPT = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=None)
 litellm.client_session = httpx.Client(limits=_KEPT, follow_redirects=True)
 completion = litellm.completion
+_without_refused = openai.drop_params_from_unprocessable_entity_error
+
+
+def _without_named(error, sent, **options):
+    """Return a call's parameters without those that a 422 names; raise the 422 where it names none that was sent.
+
+    LiteLLM asks again in any case, and the second 422 is lost: it then gives back None.
+    """
+    rest = _without_refused(error, sent, **options)
+    if rest == sent:
+        raise error
+    return rest
+
+
+openai.drop_params_from_unprocessable_entity_error = _without_named
 
 __all__ = [
     "OUT_OF_SCOPE", "STOP", "TRANSFER", "Action", "AssistantMessage", "BackendError", "BaseAgent", "BaseUser", "DATA_DIR",

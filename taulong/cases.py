@@ -1,5 +1,6 @@
 """One case: a fresh conversation in a fresh environment, run by tau2's orchestrator and scored by tau2's evaluator."""
 
+import json
 import re
 import time
 from dataclasses import asdict, dataclass, replace
@@ -275,7 +276,8 @@ def _grade(record: dict, transcript: dict, case: Case, memory: Memory, messages:
     )
     if grades.official_reason is not None:
         record["reason"] = f"{GRADING}: {grades.official_reason}"
-    transcript["findings"] = [asdict(finding) for finding in grades.findings]
+    findings = json.dumps([asdict(finding) for finding in grades.findings])
+    transcript["findings"] = json.loads(findings, parse_constant=str)  # sums of large numbers are infinite: "Infinity"
 
 
 def is_whole(record: dict) -> bool:

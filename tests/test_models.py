@@ -312,6 +312,25 @@ def test_a_customer_who_agrees_and_stops_is_flagged(shift, said, ending, on_cons
     assert told(run, "user")[-1]["content"] == said
 
 
+@pytest.mark.parametrize("number", ["five five five", "555-000-0000"], ids=["words", "nobody's"])
+def test_the_agent_on_board_asks_a_customer_again_who_gives_no_number_of_a_customers(shift, number):
+    line = next(line["phone_number"] for line in shift.cases[0].records["lines"])
+    said = [say("MMS fails."), say(f"It is {number}."), say(f"In digits: {line}."), say("###STOP###")]
+    with Endpoint(faults=said) as endpoint:
+        run = first_case(shift, endpoint, side="user")
+    assert run.record["outcome"] == "scored" and "number in digits" in endpoint.requests[2]["messages"][-1]["content"]
+    assert "network mode" in told(run)[-1]["content"]
+
+
+def test_amounts_that_add_up_to_infinity_are_written(shift):
+    records = shift.cases[0].records
+    amount = {"customer_id": records["customers"][0]["customer_id"], "line_id": records["lines"][0]["line_id"], "gb_amount": 1e308}
+    refuel = say(None, ("refuel_data", json.dumps(amount)))
+    with Endpoint(faults=[refuel, refuel], fault=lambda *_: GIVE_UP) as endpoint:
+        run = first_case(shift, endpoint)
+    assert json.dumps(run.transcript["findings"], allow_nan=False).count("Infinity") > 0 == run.record["tool_errors"]
+
+
 # --- failures ---------------------------------------------------------------------------------------------------------
 
 PASSING = {
@@ -377,6 +396,7 @@ def test_a_failure_that_does_not_pass_leaves_the_case_unscored(shift, waits):
         ("authentication", Fault("status", 401, "wrong key")),
         ("not_found", Fault("status", 404, "no such model")),
         ("bad_request", Fault("status", 413, "too large")),
+        ("bad_request", Fault("status", 422, "cannot be processed")),
     ],
 )
 def test_what_cannot_pass_is_tried_once(shift, waits, label, fault):
@@ -384,6 +404,16 @@ def test_what_cannot_pass_is_tried_once(shift, waits, label, fault):
         run = first_case(shift, endpoint)
     assert len(endpoint.requests) == 1 and waits == []
     assert run.record["outcome"] == "unscored" and run.record["reason"].startswith(f"{label}: ")
+
+
+def test_a_parameter_that_a_422_names_is_left_out_once(shift):
+    refused = Fault("status", 422, json.dumps({"detail": [{"loc": ["body", "seed"], "msg": "extra"}]}))
+    with Endpoint(faults=[refused], fault=lambda *_: GIVE_UP) as endpoint:
+        assert first_case(shift, endpoint).record["outcome"] == "scored"
+    assert ["seed" in request for request in endpoint.requests] == [True, False]
+    with Endpoint(fault=lambda *_: refused) as endpoint:
+        run = first_case(shift, endpoint)
+    assert len(endpoint.requests) == 2 and run.record["reason"].startswith("bad_request: ")
 
 
 def test_a_unit_stops_at_a_failed_conversation(shift):
