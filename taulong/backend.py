@@ -9,6 +9,7 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -42,6 +43,7 @@ import litellm  # noqa: E402
 from litellm.llms.openai import openai  # noqa: E402
 from loguru import logger  # noqa: E402
 
+warnings.filterwarnings("ignore", "Pydantic serializer warnings")  # show what a model sent that LiteLLM cannot read
 logger.disable("tau2")  # before tau2 is imported: it logs to stderr then, and at every step after
 
 from tau2.agent.llm_agent import LLMAgent  # noqa: E402

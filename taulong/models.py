@@ -28,6 +28,7 @@ LONGEST_RETRY_AFTER = 600.0
 TIMEOUT = 600.0
 DEEPEST = 100
 """Levels of lists and objects in a tool call's arguments; graders and writers of records recurse into them."""
+FRAMES = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+")
 SURROGATE = re.compile("[\ud800-\udfff]")
 OURS = ("model", "messages", "tools", "tool_choice", "seed", "stream", "n", "num_retries", "max_retries")
 LABELS = (  # the first that fits; LiteLLM's classes, by name
@@ -90,7 +91,8 @@ class ModelFailure(RuntimeError):
 
     def __init__(self, label: str, error: Exception, key: str | None = None):
         self.label = label
-        super().__init__(f"{label}: {' '.join(scrub(str(error), key).split())[:300]}")
+        text = FRAMES.sub("", str(error))  # LiteLLM's, with paths of this machine, in what it says of an odd answer
+        super().__init__(f"{label}: {' '.join(scrub(text, key).split())[:300]}")
 
 
 class NoChoices(RuntimeError):
@@ -289,9 +291,15 @@ def was_answered(error: BaseException) -> bool:
 
     LiteLLM gives an answer that it cannot read the status 500; what is beneath it tells it from an endpoint's own.
     """
-    status = getattr(error, "status_code", None)
-    refused = status is not None and int(status) < 500
+    status = status_code(error)
+    refused = status is not None and status < 500
     return not refused and not any(isinstance(cause, httpx.HTTPError) for cause in _causes(error))
+
+
+def status_code(error: BaseException) -> int | None:
+    """Return the HTTP status of a failure, if it has one; a server may write it, or a word, into an answer's ``error``."""
+    status = str(getattr(error, "status_code", None))
+    return int(status) if status.isdecimal() else None
 
 
 def has_unreadable_arguments(error: BaseException) -> bool:
@@ -305,8 +313,8 @@ def can_pass(error: BaseException) -> bool:
     """Return whether a failed call may succeed when it is made again."""
     if has_unreadable_arguments(error):
         return False
-    status = getattr(error, "status_code", None)
-    return isinstance(error, NoChoices) or status is not None and (status in (408, 409, 425, 429) or int(status) >= 500)
+    status = status_code(error)
+    return isinstance(error, NoChoices) or status is not None and (status in (408, 409, 425, 429) or status >= 500)
 
 
 def failure_label(error: BaseException) -> str:
@@ -317,12 +325,14 @@ def failure_label(error: BaseException) -> str:
             return label
     if isinstance(error, NoChoices):
         return "empty_choices"
-    status = getattr(error, "status_code", None)
+    status = status_code(error)
     if status is None:
         return type(error).__name__
     if "Connection error" in str(error):  # LiteLLM gives a refused or reset connection the status 500
         return "connection"
-    return "server_error" if int(status) >= 500 else "bad_request"
+    if status == 429:
+        return "rate_limit"
+    return "server_error" if status >= 500 else "bad_request"
 
 
 def retry_after(error: BaseException) -> float:

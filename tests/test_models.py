@@ -2,6 +2,8 @@
 
 import json
 import logging
+import subprocess
+import sys
 import time
 
 import pytest
@@ -284,6 +286,14 @@ def test_nothing_is_printed_of_an_answer_that_tau2_doubts(shift, capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_nothing_is_printed_of_an_answer_that_cannot_be_read():
+    call = 'backend.completion(model="openai/x", messages=[{"role": "user", "content": "hi"}], num_retries=0, max_retries=0, base_url='
+    with Endpoint(faults=[say([CANARY])]) as endpoint:
+        code = f"from taulong import backend\ntry: {call}{endpoint.url!r})\nexcept backend.litellm.InternalServerError: pass"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "") and endpoint.requests
+
+
 def test_reasoning_is_taken_out_of_any_place():
     assert without_reasoning("a<think>b</think>c<think>d</think>e") == "ace"
     assert without_reasoning("a < b and c > d") == "a < b and c > d"
@@ -406,6 +416,18 @@ def test_what_cannot_pass_is_tried_once(shift, waits, label, fault):
     assert run.record["outcome"] == "unscored" and run.record["reason"].startswith(f"{label}: ")
 
 
+@pytest.mark.parametrize(
+    "code, label, attempts",
+    [("429", "rate_limit", ATTEMPTS), (502, "server_error", ATTEMPTS), ("too_long", "APIError", 1), (400, "bad_request", 1)],
+)
+def test_an_error_in_place_of_an_answer_is_told_by_its_code(shift, monkeypatch, code, label, attempts):
+    error = json.dumps({"error": {"message": "it went wrong", "code": code}}).encode()
+    monkeypatch.setattr(endpoint_module, "_completion", lambda *_: error)
+    with Endpoint() as endpoint:
+        run = first_case(shift, endpoint)
+    assert run.record["reason"].startswith(f"{label}: ") and len(endpoint.requests) == attempts
+
+
 def test_a_parameter_that_a_422_names_is_left_out_once(shift):
     refused = Fault("status", 422, json.dumps({"detail": [{"loc": ["body", "seed"], "msg": "extra"}]}))
     with Endpoint(faults=[refused], fault=lambda *_: GIVE_UP) as endpoint:
@@ -476,6 +498,7 @@ def test_an_answer_that_cannot_be_read_is_an_unpriced_call_each_time(shift, name
         run = first_case(shift, endpoint, input_cost_per_token=1e-6, output_cost_per_token=1e-6)
     assert len(endpoint.requests) == run.record["unpriced_calls"] == ATTEMPTS
     assert run.record["outcome"] == "unscored" and run.record["reason"].startswith("server_error: ")
+    assert "Error" in run.record["reason"].partition("Invalid response object")[2] and "/" not in run.record["reason"]
 
 
 @pytest.mark.parametrize("fault", [Fault("status", status) for status in (400, 408, 429, 500, 504)] + [Fault("reset")])
