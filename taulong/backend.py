@@ -40,10 +40,10 @@ _require_tau2()
 
 import httpx  # noqa: E402
 import litellm  # noqa: E402
-from litellm.llms.openai import openai  # noqa: E402
+from litellm.llms.openai import openai as openai_calls  # noqa: E402
 from loguru import logger  # noqa: E402
 
-warnings.filterwarnings("ignore", "Pydantic serializer warnings")  # show what a model sent that LiteLLM cannot read
+warnings.filterwarnings("ignore", "Pydantic serializer warnings")  # they quote what a model sent
 logger.disable("tau2")  # before tau2 is imported: it logs to stderr then, and at every step after
 
 from tau2.agent.llm_agent import LLMAgent  # noqa: E402
@@ -89,7 +89,7 @@ litellm.suppress_debug_info = True  # else it prints an advertisement with every
 _KEPT = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=None)
 litellm.client_session = httpx.Client(limits=_KEPT, follow_redirects=True)
 completion = litellm.completion
-_without_refused = openai.drop_params_from_unprocessable_entity_error
+_without_invalid = openai_calls.drop_params_from_unprocessable_entity_error
 
 
 def _without_named(error, sent, **options):
@@ -97,13 +97,13 @@ def _without_named(error, sent, **options):
 
     LiteLLM asks again in any case, and the second 422 is lost: it then gives back None.
     """
-    rest = _without_refused(error, sent, **options)
+    rest = _without_invalid(error, sent, **options)
     if rest == sent:
         raise error
     return rest
 
 
-openai.drop_params_from_unprocessable_entity_error = _without_named
+openai_calls.drop_params_from_unprocessable_entity_error = _without_named
 
 __all__ = [
     "OUT_OF_SCOPE", "STOP", "TRANSFER", "Action", "AssistantMessage", "BackendError", "BaseAgent", "BaseUser", "DATA_DIR",

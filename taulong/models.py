@@ -28,7 +28,8 @@ LONGEST_RETRY_AFTER = 600.0
 TIMEOUT = 600.0
 DEEPEST = 100
 """Levels of lists and objects in a tool call's arguments; graders and writers of records recurse into them."""
-FRAMES = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+")
+INSIDES = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n)+|input_value=.*?, (?=input_type=)", re.S)
+"""What LiteLLM's errors tell of its own: paths of this machine, and pieces of an odd answer, which may cut a key."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 OURS = ("model", "messages", "tools", "tool_choice", "seed", "stream", "n", "num_retries", "max_retries")
 LABELS = (  # the first that fits; LiteLLM's classes, by name
@@ -91,8 +92,7 @@ class ModelFailure(RuntimeError):
 
     def __init__(self, label: str, error: Exception, key: str | None = None):
         self.label = label
-        text = FRAMES.sub("", str(error))  # LiteLLM's, with paths of this machine, in what it says of an odd answer
-        super().__init__(f"{label}: {' '.join(scrub(text, key).split())[:300]}")
+        super().__init__(f"{label}: {' '.join(scrub(INSIDES.sub('', str(error)), key).split())[:300]}")
 
 
 class NoChoices(RuntimeError):

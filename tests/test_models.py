@@ -334,7 +334,8 @@ def test_the_agent_on_board_asks_a_customer_again_who_gives_no_number_of_a_custo
 
 def test_amounts_that_add_up_to_infinity_are_written(shift):
     records = shift.cases[0].records
-    amount = {"customer_id": records["customers"][0]["customer_id"], "line_id": records["lines"][0]["line_id"], "gb_amount": 1e308}
+    customer, line = records["customers"][0]["customer_id"], records["lines"][0]["line_id"]
+    amount = {"customer_id": customer, "line_id": line, "gb_amount": 1e308}
     refuel = say(None, ("refuel_data", json.dumps(amount)))
     with Endpoint(faults=[refuel, refuel], fault=lambda *_: GIVE_UP) as endpoint:
         run = first_case(shift, endpoint)
@@ -498,7 +499,13 @@ def test_an_answer_that_cannot_be_read_is_an_unpriced_call_each_time(shift, name
         run = first_case(shift, endpoint, input_cost_per_token=1e-6, output_cost_per_token=1e-6)
     assert len(endpoint.requests) == run.record["unpriced_calls"] == ATTEMPTS
     assert run.record["outcome"] == "unscored" and run.record["reason"].startswith("server_error: ")
-    assert "Error" in run.record["reason"].partition("Invalid response object")[2] and "/" not in run.record["reason"]
+    assert "Error" in run.record["reason"].partition("Invalid response object")[2] and "site-packages" not in run.record["reason"]
+
+
+def test_no_piece_of_a_key_is_quoted_of_an_answer_that_cannot_be_read(shift):
+    with Endpoint(fault=lambda *_: say([f"{CANARY} {'long ' * 99}"])) as endpoint:  # Pydantic cuts it in the middle
+        reason = first_case(shift, endpoint).record["reason"]
+    assert "valid string" in reason and CANARY[:10] not in reason
 
 
 @pytest.mark.parametrize("fault", [Fault("status", status) for status in (400, 408, 429, 500, 504)] + [Fault("reset")])
