@@ -89,7 +89,8 @@ litellm.suppress_debug_info = True  # else it prints an advertisement with every
 _KEPT = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=None)
 litellm.client_session = httpx.Client(limits=_KEPT, follow_redirects=True)
 completion = litellm.completion
-_without_invalid = openai_calls.drop_params_from_unprocessable_entity_error
+_DROPPING = "drop_params_from_unprocessable_entity_error"
+_without_invalid = getattr(openai_calls, _DROPPING, None)
 
 
 def _without_named(error, sent, **options):
@@ -103,7 +104,8 @@ def _without_named(error, sent, **options):
     return rest
 
 
-openai_calls.drop_params_from_unprocessable_entity_error = _without_named
+if _without_invalid:  # a release of LiteLLM without it does not ask again
+    setattr(openai_calls, _DROPPING, _without_named)
 
 __all__ = [
     "OUT_OF_SCOPE", "STOP", "TRANSFER", "Action", "AssistantMessage", "BackendError", "BaseAgent", "BaseUser", "DATA_DIR",

@@ -14,6 +14,7 @@ from functools import partial
 from time import sleep
 
 import httpx
+import openai
 import tenacity
 from pydantic import ValidationError
 
@@ -292,7 +293,7 @@ def was_answered(error: BaseException) -> bool:
     LiteLLM gives an answer that it cannot read the status 500; what is beneath it tells it from an endpoint's own.
     """
     status = status_code(error)
-    refused = status is not None and status < 500
+    refused = status is not None and status < 500 or lacks_key(error)
     return not refused and not any(isinstance(cause, httpx.HTTPError) for cause in _causes(error))
 
 
@@ -309,9 +310,14 @@ def has_unreadable_arguments(error: BaseException) -> bool:
     )
 
 
+def lacks_key(error: BaseException) -> bool:
+    """Return whether no key was found in the environment, which LiteLLM gives the status 500."""
+    return any(type(cause) is openai.OpenAIError for cause in _causes(error))
+
+
 def can_pass(error: BaseException) -> bool:
     """Return whether a failed call may succeed when it is made again."""
-    if has_unreadable_arguments(error):
+    if has_unreadable_arguments(error) or lacks_key(error):
         return False
     status = status_code(error)
     return isinstance(error, NoChoices) or status is not None and (status in (408, 409, 425, 429) or status >= 500)
@@ -325,6 +331,8 @@ def failure_label(error: BaseException) -> str:
             return label
     if isinstance(error, NoChoices):
         return "empty_choices"
+    if lacks_key(error):
+        return "authentication"
     status = status_code(error)
     if status is None:
         return type(error).__name__

@@ -429,6 +429,15 @@ def test_an_error_in_place_of_an_answer_is_told_by_its_code(shift, monkeypatch, 
     assert run.record["reason"].startswith(f"{label}: ") and len(endpoint.requests) == attempts
 
 
+def test_a_key_that_is_not_in_the_environment_is_missed_once(shift, monkeypatch, waits):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with Endpoint() as endpoint:
+        run = first_case(shift, endpoint)
+        assert endpoint.requests == [] and waits == []
+    assert run.record["outcome"] == "unscored" and run.record["reason"].startswith("authentication: ")
+    assert run.record["unpriced_calls"] == 0 and "OPENAI_API_KEY" in run.record["reason"]
+
+
 def test_a_parameter_that_a_422_names_is_left_out_once(shift):
     refused = Fault("status", 422, json.dumps({"detail": [{"loc": ["body", "seed"], "msg": "extra"}]}))
     with Endpoint(faults=[refused], fault=lambda *_: GIVE_UP) as endpoint:
