@@ -270,7 +270,7 @@ def counted(count: int, noun: str) -> str:
 def p_text(p: float, method: str, adjusted: float | None = None) -> str:
     """Return a p value (or what it was adjusted to) in words, ``p <=`` where it is the smallest that drawn flips give."""
     smallest = method.startswith(str(DRAWN_FLIPS)) and p * (DRAWN_FLIPS + 1) < 1.5
-    return f"p {'\u2264' if smallest else '='} {p if adjusted is None else adjusted:.2g}"
+    return f"p {'≤' if smallest else '='} {p if adjusted is None else adjusted:.2g}"
 
 
 def sign_flip_p(means: np.ndarray, seed: int = 0) -> tuple[float, str]:

@@ -49,7 +49,7 @@ def test_what_the_readme_says_of_the_audit_is_in_its_metrics():
     assert f"Of {roaming['runs']:,} that disable roaming" in text and f"fails the {roaming['policy_check']} of callers at home" in text
     assert unseen == {"disable_and_enable_roaming": roaming["runs"] - roaming["policy_check"]}
     assert f"The {unseen['disable_and_enable_roaming']:,} of travellers pass" in text
-    assert f"it has {found['members']:,} now, {found['runs_graded']:,} of them graded" in text
+    assert f"The full matrix of {found['members']:,} members, {found['runs_graded']:,} of them graded" in text
 
 
 def leaves(measured, name=""):
