@@ -179,7 +179,7 @@ def plot_forest(table: pd.DataFrame) -> Figure:
     agents = _agents(named)
     nothing = table["value"].eq(0) & table["low"].isna() & table["shifts"].gt(1)
     left_out = named.loc[nothing, "agent"].value_counts(sort=False)
-    sizes = table.groupby("family")["name"].transform("size")
+    sizes = table.groupby("family", dropna=False)["name"].transform("size")  # a CSV has no empty text
     caption = (
         f"Mean paired difference, {100 * _one(table, 'level'):g} % t interval with C - 1 degrees of freedom on shift "
         f"means, not adjusted; paired by case, clustered by shift; C = {_count(table['shifts'], 'shift')}. p: sign flip "

@@ -309,6 +309,12 @@ def test_what_is_0_in_every_shift_is_counted_and_not_drawn(table):
     assert "Not drawn, being 0 in every shift" in empty.caption.replace("\n", " ")
 
 
+def test_contrasts_of_no_family_can_be_drawn_again_from_their_csv(table, tmp_path):
+    rows = estimates_table([contrast(table, ("learner", "notebook"), ("learner", "none"))])
+    rows.to_csv(tmp_path / "one.csv", index=False)
+    assert plot_forest(pd.read_csv(tmp_path / "one.csv")).caption == plot_forest(rows).caption
+
+
 def test_the_lookalike_figure_counts_both_populations(table):
     caption = " ".join(plot_lookalikes(lookalike_table(table)).caption.replace("\u00a0", " ").split())
     assert "n = 32 testing cases" in caption and "n = 16 lookalikes" in caption
