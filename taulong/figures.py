@@ -132,15 +132,14 @@ def curve_table(table: pd.DataFrame, reward: str = "official_reward", level: flo
         kept = pairs.kept.set_axis(modes, axis=1)
         rows += [{"agent": agent, "memory_mode": name, "reward": reward} | point
                  for name, point in _points(kept, pairs.cases, level)]  # fmt: skip
-    partial = require_complete(table, allow_partial=True)
-    return pd.DataFrame(rows, columns=CURVE_COLUMNS).astype(LIMITS).assign(partial=partial)
+    return _of(table, pd.DataFrame(rows, columns=CURVE_COLUMNS).astype(LIMITS))
 
 
 @plt.rc_context(STYLE)
 def plot_curves(table: pd.DataFrame) -> Figure:
     """Return the figure of curve_table: a column per agent, a row per axis, a line per memory mode, chance at 1/4."""
     if table.empty:
-        return _empty("Accuracy on testing cases: none has a score in every memory mode of its agent.")
+        return _empty("Accuracy on testing cases: none has a score in every memory mode of its agent.", table)
     agents = _agents(table)
     caption = (
         f"Accuracy on testing cases ({_one(table, 'reward').replace('_', ' ')}). {_bar_caption(table)} "
@@ -300,8 +299,7 @@ def reward_table(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
             kept = pd.concat([pairs.kept[0].rename(reward) for reward, pairs in both.items()], axis=1).dropna()
             rows += [{"agent": agent, "memory_mode": mode, "reward": reward} | point
                      for reward, point in _points(kept, both["official_reward"].cases, level)]  # fmt: skip
-    partial = require_complete(table, allow_partial=True)
-    return pd.DataFrame(rows, columns=CURVE_COLUMNS).astype(LIMITS).assign(partial=partial)
+    return _of(table, pd.DataFrame(rows, columns=CURVE_COLUMNS).astype(LIMITS))
 
 
 @plt.rc_context(STYLE)
@@ -309,7 +307,7 @@ def plot_rewards(table: pd.DataFrame, axis: str = "position") -> Figure:
     """Return the figure of reward_table: a column per agent, a row per memory mode, the gap shaded and labelled."""
     table = table[table["axis"] == axis]
     if table.empty:
-        return _empty("Accuracy on testing cases under two rewards: no case has both.")
+        return _empty("Accuracy on testing cases under two rewards: no case has both.", table)
     agents, modes = _agents(table), _modes(table)
     caption = (
         "Accuracy on testing cases under tau2's official reward and under the gated reward. "
@@ -382,15 +380,14 @@ def evidence_table(table: pd.DataFrame, corrective_tools: Mapping[str, str], mod
                 "total": len(own), "share": count / len(own) if len(own) else float("nan"),
                 "outside": int((own["resolved"] & ~reached).sum()), "shifts": own["shift_id"].nunique(),
             })  # fmt: skip
-    partial = require_complete(table, allow_partial=True)
-    return pd.DataFrame(rows, columns=EVIDENCE_COLUMNS).astype({"share": float}).assign(partial=partial)
+    return _of(table, pd.DataFrame(rows, columns=EVIDENCE_COLUMNS).astype({"share": float}))
 
 
 @plt.rc_context(STYLE)
 def plot_evidence(table: pd.DataFrame) -> Figure:
     """Return the figure of evidence_table: a column per agent, a bar per stage, with the cases that reach it."""
     if table.empty:
-        return _empty("Where evidence is lost: the memory mode was not run.")
+        return _empty("Where evidence is lost: the memory mode was not run.", table)
     agents = _agents(table)
     outside = ", ".join(f"{agent} {int(table.loc[table['agent'] == agent, 'outside'].iloc[0])}" for agent in agents)
     caption = (
@@ -435,14 +432,15 @@ def lookalike_table(table: pd.DataFrame, reward: str = "official_reward", level:
             })  # fmt: skip
     numbers = ["gain", "gain_low", "gain_high", "loss", "loss_low", "loss_high"]
     frame = pd.DataFrame(rows, columns=["agent", "memory_mode", *numbers, "cases", "lookalikes", "shifts", "level", "note"])
-    return frame.astype(dict.fromkeys(numbers, float)).assign(partial=require_complete(table, allow_partial=True))
+    return _of(table, frame.astype(dict.fromkeys(numbers, float)))
 
 
 @plt.rc_context(STYLE)
 def plot_lookalikes(table: pd.DataFrame) -> Figure:
     """Return the figure of lookalike_table: a column per memory mode, one point per agent, rings where points meet."""
     if table.empty:
-        return _empty("Gain on testing cases against loss on lookalikes: no agent has a mode to compare with its none.")
+        nothing = "Gain on testing cases against loss on lookalikes: no agent has a mode to compare with its none."
+        return _empty(nothing, table)
     agents, modes = _agents(table), _modes(table)
     caption = (
         "What a mode gains on testing cases against what it loses on lookalikes, both against none; best is below and "
@@ -507,11 +505,21 @@ def _panels(
     return figure, panels
 
 
-def _empty(caption: str) -> Figure:
+def _of(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a figure's table with what its title must say of the records it is made of, also if it has no rows."""
+    partial = require_complete(table, allow_partial=True)
+    rows = rows.assign(partial=partial)
+    rows.attrs["partial"] = partial
+    return rows
+
+
+def _empty(caption: str, table: pd.DataFrame | None = None) -> Figure:
     """Return the figure of a table without rows, which says so."""
-    figure, panels = _panels(1, 1, 0.5, caption, pd.DataFrame({"partial": []}))
+    partial = [] if table is None else [table.attrs.get("partial", "")]
+    figure, panels = _panels(1, 1, 0.5, caption, pd.DataFrame({"partial": partial}))
     panels[0, 0].text(0.5, 0.5, "no cases", transform=panels[0, 0].transAxes, ha="center", va="center", color="#444444")
     panels[0, 0].set_axis_off()
+    _add_heading(figure, panels[0, 0])
     return figure
 
 

@@ -309,6 +309,13 @@ def test_what_is_0_in_every_shift_is_counted_and_not_drawn(table):
     assert "Not drawn, being 0 in every shift" in empty.caption.replace("\n", " ")
 
 
+def test_a_figure_without_cases_says_that_the_run_is_partial():
+    records = make_records(num_shifts=2)
+    curve = curve_table(with_owed(records[records["memory_mode"] == "none"], records))
+    assert curve.empty
+    assert plot_curves(curve).get_suptitle() == "PARTIAL: 16 of 48 planned cases scored"
+
+
 def test_contrasts_of_no_family_can_be_drawn_again_from_their_csv(table, tmp_path):
     rows = estimates_table([contrast(table, ("learner", "notebook"), ("learner", "none"))])
     rows.to_csv(tmp_path / "one.csv", index=False)
