@@ -237,7 +237,8 @@ def test_a_phone_that_the_evaluator_cannot_read_leaves_the_case_unscored(monkeyp
 
 def test_every_termination_of_the_installed_tau2_has_an_ending_or_is_infrastructure():
     assert set(cases._ENDING_OF.values()) < set(ENDINGS)
-    assert {reason for reason in TerminationReason if reason not in cases._ENDING_OF} <= {"judge_stop"}
+    infrastructure = {"judge_stop", "timeout", "infrastructure_error", "context_window_exceeded", "unexpected_error"}
+    assert {reason for reason in TerminationReason if reason not in cases._ENDING_OF} <= infrastructure
 
 
 # --- records and transcripts ------------------------------------------------------------------------------------------
