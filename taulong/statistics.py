@@ -558,9 +558,9 @@ def _agree(means: np.ndarray) -> bool:
 
 
 def _agreement(shifts: int, level: float) -> str:
-    """Return what can be said when all shifts agree: how large, at the level, the share of others can be."""
+    """Return what can be said when all shifts agree: how large, at the level, the share of shifts that do not can be."""
     most = 100 * (1 - (1 - level) ** (1 / shifts))
-    return f"all {shifts} shifts agree, so no interval; at most {most:.0f} % of shifts differ ({100 * level:g} % bound)"
+    return f"all {shifts} shifts agree; at most {most:.0f} % differ ({100 * level:g} %)"
 
 
 def _estimate(name: str, means: np.ndarray, pairs: Pairs, level: float, max_dropped: float, seed: int) -> Estimate:

@@ -132,7 +132,7 @@ def test_shifts_that_all_agree_have_no_interval_and_say_how_many_may_differ(diff
     found = contrast(pair_table([[difference, difference, difference]] * 10), NOTEBOOK, NONE)
     assert (found.value, found.low, found.high) == (pytest.approx(difference), None, None)
     # 10 of 10 alike has a chance of 5 % where 74.1 % of shifts are.
-    assert found.note == "all 10 shifts agree, so no interval; at most 26 % of shifts differ (95 % bound)"
+    assert found.note == "all 10 shifts agree; at most 26 % differ (95 %)"
 
 
 def test_what_is_missing_bounds_the_value():
