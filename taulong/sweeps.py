@@ -27,7 +27,6 @@ from taulong.errors import ConfigError, near
 from taulong.notebooks import NotebookError, check_parameters, find_notebook, read_defaults, run_notebook
 from taulong.paths import OUTPUTS, located, shown
 
-
 WRITES = {"00_tour": "run", "10_generate_shifts": "shifts", "20_execute_runs": "run"}
 """The parameter of a notebook that names what it writes; two points with the same would overwrite each other."""
 
@@ -83,16 +82,16 @@ def read_sweep(path: str | Path) -> tuple[str, list[Point]]:
     for name, count in Counter(point.name for point in points).items():
         if count > 1:
             raise ConfigError(f"{path.name}: {count} entries have the point {name}")
-    for parameter in WRITES.values():
-        written = [
-            point.parameters.get(parameter) for point in points if WRITES.get(point.notebook.stem) == parameter
-        ]
-        for target, count in Counter(written).items():
-            if count > 1:
-                raise ConfigError(
-                    f"{path.name}: {count} points write to the same {parameter}, {target or 'the default'}; give each its "
-                    f'own, e.g. {parameter}: "{target or parameter}-{{point}}"'
-                )
+    writing = [(WRITES[point.notebook.stem], point) for point in points if point.notebook.stem in WRITES]
+    targets = Counter(
+        (parameter, (read_defaults(point.notebook) | point.parameters).get(parameter)) for parameter, point in writing
+    )
+    for (parameter, target), count in targets.items():
+        if count > 1:
+            raise ConfigError(
+                f"{path.name}: {count} points write to the same {parameter}, {target}; give each its own, e.g. "
+                f'{parameter}: "{target}-{{point}}"'
+            )
     name = sweep.get("name", path.stem)
     if Path(name).name != name:
         raise ConfigError(f"{path.name}: name is {name!r}; accepted: the name of one folder, made in {shown(OUTPUTS)}")

@@ -86,6 +86,14 @@ def test_a_sweep_that_cannot_be_run_is_refused_before_anything_runs(tmp_path, mo
     assert main(["sweep", str(path)]) == 2
 
 
+def test_notebooks_of_different_defaults_do_not_write_to_one_run_and_a_default_spelled_out_does(tmp_path):
+    _, points = read_sweep(write(tmp_path, "notebooks: [{notebook: 00_tour}, {notebook: 20_execute_runs}]"))
+    assert len(points) == 2
+    spelled = "notebooks: [{notebook: 20_execute_runs}, {notebook: 20_execute_runs, grid: {run: [smoke]}}]"
+    with pytest.raises(ConfigError, match="2 points write to the same run, smoke"):
+        read_sweep(write(tmp_path, spelled))
+
+
 def test_a_point_that_fails_leaves_its_notebook_and_the_others_go_on(tmp_path, notebooks, monkeypatch, capsys):
     monkeypatch.setattr(sweeps, "OUTPUTS", tmp_path / "outputs")
     text = "\n".join(f"  - notebook: {notebooks / name}.ipynb" for name in ("raised_error", "good"))
