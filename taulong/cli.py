@@ -48,7 +48,8 @@ class Parser(argparse.ArgumentParser):
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code: 0 done, 1 the command's own no, 2 wrong input, 130 interrupted.
 
-    taulong's own errors, and files that cannot be read or written, are one line on stderr; any other exception is a defect and keeps its traceback.
+    taulong's own errors, and files that cannot be read or written, are one line on stderr; any other exception is a
+    defect and keeps its traceback.
     """
     argv = sys.argv[1:] if argv is None else argv
     typed = next((word for word in argv if not word.startswith("-")), None)

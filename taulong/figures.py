@@ -18,7 +18,7 @@ from taulong.errors import ConfigError, check_name
 from taulong.metrics import (
     AGENTS, MODES, MixedRecords, agents_with, require_complete, require_one_version, scores, solved,
 )  # fmt: skip
-from taulong.statistics import contrast, matched, p_text, share_interval
+from taulong.statistics import contrast, counted, matched, p_text, share_interval
 
 STYLE = {
     "axes.spines.right": False, "axes.spines.top": False, "axes.linewidth": 0.6, "axes.titlesize": 8,
@@ -187,8 +187,8 @@ def plot_forest(table: pd.DataFrame) -> Figure:
         f"{1 - _one(table, 'level'):.2g}, descriptive. Colours: agents. A t interval may pass 1, which no difference can."
     )
     if len(left_out):
-        counted = ", ".join(f"{agent} {count}" for agent, count in left_out.items())
-        caption += f" Not drawn, being 0 in every shift: {nothing.sum()} contrasts ({counted})."
+        by_agent = ", ".join(f"{agent} {count}" for agent, count in left_out.items())
+        caption += f" Not drawn, being 0 in every shift: {nothing.sum()} contrasts ({by_agent})."
     if nothing.all():
         return _empty(caption)
     lost = int((table["planned"] - table["cases"]).sum())
@@ -590,4 +590,4 @@ def _one(table: pd.DataFrame, column: str):
 def _count(values, noun: str) -> str:
     """Return how many, as "1 shift", "12 shifts" or "6 to 8 shifts"."""
     low, high = int(np.min(values)), int(np.max(values))
-    return f"{low} {noun}" + ("" if low == 1 else "s") if low == high else f"{low} to {high} {noun}s"
+    return counted(low, noun) if low == high else f"{low} to {high} {noun}s"

@@ -143,6 +143,11 @@ class Objection:
     inferred: tuple[str, ...] = ()
 
     @property
+    def cited(self) -> list[tuple[str, str]]:
+        """The sentences, each after what says that the rule is only inferred from it, or nothing."""
+        return [(INFERRED if sentence in self.inferred else "", sentence) for sentence in self.sentences]
+
+    @property
     def headline(self) -> str:
         """The graders and the change, in one line."""
         change = f"{self.path}: {self.old} → {self.new}" if self.path else "how the message was sent"
@@ -383,7 +388,7 @@ def _answer(text: str | None) -> Markup | None:
 
 
 def _objection(objection: Objection) -> Markup:
-    quotes = [element("blockquote", (INFERRED if sentence in objection.inferred else "") + sentence) for sentence in objection.sentences]
+    quotes = [element("blockquote", mark + sentence) for mark, sentence in objection.cited]
     return _box("objection", element("b", "Objection. "), objection.headline, *quotes)
 
 
@@ -402,8 +407,7 @@ def _told(turn: Turn, full: bool) -> str:
 
 
 def _objected(objection: Objection) -> str:
-    quotes = [(INFERRED if sentence in objection.inferred else "") + f'"{sentence}"' for sentence in objection.sentences]
-    return "\n".join([objection.headline, *quotes])
+    return "\n".join([objection.headline, *(f'{mark}"{sentence}"' for mark, sentence in objection.cited)])
 
 
 def _wrapped(prefix: str, text: str, width: int) -> list[str]:

@@ -369,9 +369,9 @@ def _runs_of_another(shifts: Sequence[Shift], name: str) -> list[str]:
     try:
         held = read_manifest(name)["digest"]
         ran = {path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in RUNS.glob("*/manifest.json")}
-        if held == _manifest(shifts, [shift.to_json() for shift in shifts])["digest"]:
-            return []
-        return sorted(run for run, manifest in ran.items() if manifest.get("shifts_digest") == held)
+        used = sorted(run for run, manifest in ran.items() if manifest.get("shifts_digest") == held)
+        same = used and held == _manifest(shifts, [shift.to_json() for shift in shifts])["digest"]
+        return [] if same else used
     except (DataError, ValueError, AttributeError):
         return []  # what is not there is not lost; what is damaged is said where it is read
 
