@@ -1,6 +1,7 @@
 # make run    the main job: shifts, runs, official rewards, notebooks and figures
 # make test   the tests and every committed notebook, cell by cell (under six minutes)
 # make rerun  all notebooks at full size into data/reruns, the committed ones untouched; again, and it says what differs
+# make lint    style, types, and that imports go down
 # make test-bench     the benchmark as a verifiers environment, in .venv-bench
 # make release        its sdist and wheel in dist/, tried in a fresh environment
 # make test-browser   every notebook in a real JupyterLab and Chromium; screenshots in data/notebooks/screenshots
@@ -11,13 +12,19 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PYTEST = .venv/bin/python -m pytest -n 2
 
-.PHONY: run rerun test test-full test-browser test-bench release environment clean
+.PHONY: run lint rerun test test-full test-browser test-bench release environment clean
 
 run: environment
 	.venv/bin/python -m taulong reproduce
 
 rerun: environment
 	.venv/bin/python -m taulong rerun
+
+lint: environment
+	.venv/bin/python -m ruff format --check taulong tests notebooks
+	.venv/bin/python -m ruff check taulong tests notebooks
+	.venv/bin/python -m mypy
+	.venv/bin/lint-imports
 
 test: environment
 	$(PYTEST)

@@ -26,3 +26,7 @@ def check_python(version=None):
 
 
 check_python()
+
+from taulong import moved  # noqa: E402  newer syntax, after the check
+
+moved.install()

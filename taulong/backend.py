@@ -76,12 +76,12 @@ from tau2.utils import llm_utils as _llm_utils  # noqa: E402
 from tau2.utils.utils import DATA_DIR  # noqa: E402
 
 try:  # the wheel
-    from tau2.agent.base import LocalAgent as BaseAgent  # noqa: E402
-    from tau2.user.base import OUT_OF_SCOPE, STOP, TRANSFER, BaseUser  # noqa: E402
+    from tau2.agent.base import LocalAgent as BaseAgent
+    from tau2.user.base import OUT_OF_SCOPE, STOP, TRANSFER, BaseUser
 except ImportError:  # upstream 1.0
-    from tau2.agent.base_agent import HalfDuplexAgent as BaseAgent  # noqa: E402
-    from tau2.user.user_simulator_base import OUT_OF_SCOPE, STOP, TRANSFER  # noqa: E402
-    from tau2.user.user_simulator_base import HalfDuplexUser as BaseUser  # noqa: E402
+    from tau2.agent.base_agent import HalfDuplexAgent as BaseAgent
+    from tau2.user.user_simulator_base import OUT_OF_SCOPE, STOP, TRANSFER
+    from tau2.user.user_simulator_base import HalfDuplexUser as BaseUser
 
 litellm.suppress_debug_info = True  # else it prints an advertisement with every failed call
 # One connection a thread, kept: a pool that closes idle connections may close one that another thread was just given,
@@ -108,16 +108,64 @@ if _without_invalid:  # a release of LiteLLM without it does not ask again
     setattr(openai_calls, _DROPPING, _without_named)
 
 __all__ = [
-    "OUT_OF_SCOPE", "STOP", "TRANSFER", "Action", "AssistantMessage", "BackendError", "BaseAgent", "BaseUser", "DATA_DIR",
-    "EnvAssertion", "EnvFunctionCall", "Environment", "EvaluationType", "Installation", "LLMAgent", "Message",
-    "MultiToolMessage", "Orchestrator", "RewardInfo", "RewardType", "Role", "SimulationRun", "Task", "TelecomDB",
-    "TelecomEnvironment", "TelecomTools", "TelecomUserDB", "TelecomUserTools", "TerminationReason", "ToolCall", "ToolMessage",
-    "ToolType", "UserMessage", "UserSimulator", "completion", "database_contents", "database_with", "domain_tasks", "environment_maker",
-    "evaluate_simulation", "get_today", "installation", "is_tool", "load_tasks", "new_database", "new_environment",
-    "new_user_database", "official_reward", "policy", "reached_reward", "registry", "route_completions", "simulation_reward",
-    "telecom_splits", "telecom_tasks", "tool_names", "tool_schema",
+    "DATA_DIR",
+    "OUT_OF_SCOPE",
+    "STOP",
+    "TRANSFER",
+    "Action",
+    "AssistantMessage",
+    "BackendError",
+    "BaseAgent",
+    "BaseUser",
+    "EnvAssertion",
+    "EnvFunctionCall",
+    "Environment",
+    "EvaluationType",
+    "Installation",
+    "LLMAgent",
+    "Message",
+    "MultiToolMessage",
+    "Orchestrator",
+    "RewardInfo",
+    "RewardType",
+    "Role",
+    "SimulationRun",
+    "Task",
+    "TelecomDB",
+    "TelecomEnvironment",
+    "TelecomTools",
+    "TelecomUserDB",
+    "TelecomUserTools",
+    "TerminationReason",
+    "ToolCall",
+    "ToolMessage",
+    "ToolType",
+    "UserMessage",
+    "UserSimulator",
+    "completion",
+    "database_contents",
+    "database_with",
+    "domain_tasks",
+    "environment_maker",
+    "evaluate_simulation",
+    "get_today",
+    "installation",
+    "is_tool",
+    "load_tasks",
+    "new_database",
+    "new_environment",
+    "new_user_database",
+    "official_reward",
+    "policy",
+    "reached_reward",
+    "registry",
+    "route_completions",
+    "simulation_reward",
+    "telecom_splits",
+    "telecom_tasks",
+    "tool_names",
+    "tool_schema",
 ]
-
 
 
 @dataclass(frozen=True)
@@ -204,7 +252,9 @@ def domain_tasks(domain: str) -> tuple[Task, ...]:
     """Return every task of a registered domain, whatever its splits."""
     if domain == "telecom":
         return telecom_tasks("full")
-    return tuple(Task.model_validate(task) for task in _telecom.load_file(DATA_DIR / "tau2" / "domains" / domain / "tasks.json"))
+    return tuple(
+        Task.model_validate(task) for task in _telecom.load_file(DATA_DIR / "tau2" / "domains" / domain / "tasks.json")
+    )
 
 
 def load_tasks(path) -> list[Task]:

@@ -13,17 +13,20 @@ from taulong.keys import is_key_name, scrub
 # module of the command that was typed is imported, and before `--help` is answered: it must import tau2 (that is,
 # taulong.backend, or a module that does) and other heavy packages inside run, not at its top.
 COMMANDS = {
-    "reproduce": ("do the main job: shifts, runs, notebooks and figures at full size", "taulong.reproduction"),
-    "generate": ("generate a set of shifts", "taulong.shifts"),
-    "run": ("execute a set of shifts by agents under memory modes", "taulong.runs"),
-    "show": ("print one case of a run: the conversation, the notebook, what graders object to", "taulong.reading"),
-    "audit": ("what the reward can and cannot see, over tau2's telecom tasks", "taulong.audit"),
-    "regrade": ("every verdict on finished tau2 result files", "taulong.regrade"),
-    "import": ("make a run folder of rollouts that verifiers has written", "taulong.traces"),
-    "sweep": ("run notebooks over points of their parameters", "taulong.sweeps"),
-    "notebook": ("run a notebook in batch, with other parameters", "taulong.notebooks"),
-    "rerun": ("rerun all notebooks at full size into a folder of their own", "taulong.reruns"),
-    "report": ("what memory was worth in a run, as one HTML file", "taulong.report"),
+    "reproduce": ("do the main job: shifts, runs, notebooks and figures at full size", "taulong.batch.reproduction"),
+    "generate": ("generate a set of shifts", "taulong.shifts.generation"),
+    "run": ("execute a set of shifts by agents under memory modes", "taulong.runs.execution"),
+    "show": (
+        "print one case of a run: the conversation, the notebook, what graders object to",
+        "taulong.reading.conversation",
+    ),
+    "audit": ("what the reward can and cannot see, over tau2's telecom tasks", "taulong.audit.tables"),
+    "regrade": ("every verdict on finished tau2 result files", "taulong.regrade.regrading"),
+    "import": ("make a run folder of rollouts that verifiers has written", "taulong.bench.traces"),
+    "sweep": ("run notebooks over points of their parameters", "taulong.batch.sweeps"),
+    "notebook": ("run a notebook in batch, with other parameters", "taulong.batch.notebooks"),
+    "rerun": ("rerun all notebooks at full size into a folder of their own", "taulong.batch.reruns"),
+    "report": ("what memory was worth in a run, as one HTML file", "taulong.batch.report"),
     "info": ("which taulong, Python and tau2 these are", "taulong.info"),
 }
 
@@ -37,7 +40,9 @@ class Parser(argparse.ArgumentParser):
         for word in unknown:
             option = word.partition("=")[0]
             if option.startswith("--") and is_key_name(option.strip("-")):
-                raise ConfigError(f"{option}: looks like a key; keys come from the environment only, e.g. OPENAI_API_KEY")
+                raise ConfigError(
+                    f"{option}: looks like a key; keys come from the environment only, e.g. OPENAI_API_KEY"
+                )
         return namespace, unknown
 
     def error(self, message):

@@ -42,5 +42,8 @@ def check_name(field: str, value: str, known: Iterable[str]) -> str:
 def check_integer(field: str, value: int, low: int, high: int | None = None) -> int:
     """Return the value; raises ConfigError when it is no integer in the range (a bool is none)."""
     if isinstance(value, bool) or not isinstance(value, int) or value < low or (high is not None and value > high):
-        raise ConfigError(f"{field}: {value!r} is not an integer " + (f"of at least {low}" if high is None else f"from {low} to {high}"))
+        raise ConfigError(
+            f"{field}: {value!r} is not an integer "
+            + (f"of at least {low}" if high is None else f"from {low} to {high}")
+        )
     return value

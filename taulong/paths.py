@@ -4,6 +4,8 @@ import os
 import threading
 from pathlib import Path
 
+PACKAGE = Path(__file__).resolve().parent
+
 
 def _is_root(folder: Path) -> bool:
     try:
@@ -12,7 +14,7 @@ def _is_root(folder: Path) -> bool:
         return False
 
 
-def find_root(package: Path = Path(__file__).resolve().parent, start: Path | None = None) -> Path:
+def find_root(package: Path = PACKAGE, start: Path | None = None) -> Path:
     """Return the project's root: the checkout this package is in, so that the current folder does not matter.
 
     A package installed away from a checkout works on the checkout around ``start`` (default: the current folder), and

@@ -18,8 +18,14 @@ def progress_bar(total: int, initial: int = 0, unit: str = "case", show: bool = 
         show: False for no bar anywhere.
     """
     live = _live_notebook()
-    return tqdm(total=total, initial=initial, unit=unit, file=sys.stdout if live else sys.stderr, leave=not live,
-                disable=not show or not (live or sys.stderr.isatty()))
+    return tqdm(
+        total=total,
+        initial=initial,
+        unit=unit,
+        file=sys.stdout if live else sys.stderr,
+        leave=not live,
+        disable=not show or not (live or sys.stderr.isatty()),
+    )
 
 
 def _live_notebook() -> bool:

@@ -3,11 +3,12 @@
 import copy
 from functools import cache, partial
 
-from taulong import backend, cases
-from taulong.agents import ScriptedAgent
+from taulong import backend
 from taulong.backend import AssistantMessage, Task, ToolCall, UserMessage
-from taulong.memory import Memory
-from taulong.shifts import generate_shifts
+from taulong.cases import case as cases
+from taulong.cases.agents import ScriptedAgent
+from taulong.memory.modes import Memory
+from taulong.shifts.generation import generate_shifts
 
 NO_MEMORY = Memory("none", None, False, 0)
 EMPTY_NOTEBOOK = Memory("notebook", "", True, 2000)

@@ -16,14 +16,14 @@ import time
 from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from taulong.agents import AGENTS, ScriptedAgent
 from taulong.backend import AssistantMessage, Task, ToolCall, ToolMessage, UserMessage
-from taulong.causes import recurring_causes
-from taulong.customer import ScriptedCustomer
+from taulong.cases.agents import AGENTS, ScriptedAgent
+from taulong.cases.customer import ScriptedCustomer
+from taulong.cases.models import case_seed
 from taulong.draws import Draws
-from taulong.memory import Memory
-from taulong.models import case_seed
-from taulong.shifts import Shift, read_shifts
+from taulong.memory.modes import Memory
+from taulong.shifts.causes import recurring_causes
+from taulong.shifts.generation import Shift, read_shifts
 
 NOTEBOOK = re.compile(r"<notebook>.*?Its text:\n(.*)\n</notebook>", re.S)
 CAP = re.compile(r"at most (\d+) characters")

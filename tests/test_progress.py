@@ -25,8 +25,14 @@ class Terminal:
 
 
 @pytest.mark.parametrize(
-    "is_terminal, front_end, show, places",
-    [(True, None, True, "err"), (False, None, True, ""), (False, True, True, "out"), (False, False, True, ""), (True, True, False, "")],
+    ("is_terminal", "front_end", "show", "places"),
+    [
+        (True, None, True, "err"),
+        (False, None, True, ""),
+        (False, True, True, "out"),
+        (False, False, True, ""),
+        (True, True, False, ""),
+    ],
     ids=["terminal", "pipe", "live notebook", "batch notebook", "switched off"],
 )
 def test_where_a_bar_is_drawn(monkeypatch, is_terminal, front_end, show, places):

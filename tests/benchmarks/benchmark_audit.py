@@ -12,11 +12,11 @@ import random
 import time
 
 from taulong import backend
+from taulong.audit.mutations import matrix_rows, mutate, operators
+from taulong.audit.scripts import gold_calls, play
 from taulong.backend import SimulationRun, TerminationReason, telecom_tasks
-from taulong.graders import GRADERS, grade
+from taulong.graders.verdicts import GRADERS, grade
 from taulong.paths import AUDIT, atomic_write
-from taulong.mutations import matrix_rows, mutate, operators
-from taulong.script import gold_calls, play
 
 
 def sample(tasks, known, wanted, seed):
@@ -72,7 +72,10 @@ def main():
     print(f"built and evaluated once:   {len(chosen) / plain:8.1f} runs/s  ({1e3 * plain_cpu / len(chosen):.2f} ms)")
     measured = {
         "runs": len(chosen),
-        "milliseconds_a_run": {"branches": round(1e3 * cpu_branches / landed, 2), "plain": round(1e3 * plain_cpu / len(chosen), 2)},
+        "milliseconds_a_run": {
+            "branches": round(1e3 * cpu_branches / landed, 2),
+            "plain": round(1e3 * plain_cpu / len(chosen), 2),
+        },
         "ratio": round(landed / wall * plain / len(chosen), 1),
     }
     print(f"ratio: {measured['ratio']}")

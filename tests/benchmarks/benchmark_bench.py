@@ -17,9 +17,9 @@ import verifiers.v1 as vf
 from verifiers.v1.cli.eval.runner import run_eval
 from verifiers.v1.configs.eval import EvalConfig
 
-from taulong.models import Model
-from taulong.runs import Unit, run_unit
-from taulong.shifts import generate_shifts, write_shifts
+from taulong.cases.models import Model
+from taulong.runs.execution import Unit, run_unit
+from taulong.shifts.generation import generate_shifts, write_shifts
 
 ENDPOINT = Path(__file__).parents[1] / "endpoint.py"
 MODES = ("none", "notebook")

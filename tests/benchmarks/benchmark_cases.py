@@ -16,15 +16,16 @@ import sys
 import time
 from functools import partial
 
-from taulong import backend, cases
-from taulong.agents import AGENTS, ScriptedAgent
+from taulong import backend
 from taulong.backend import Task
-from taulong.customer import ScriptedCustomer
-from taulong.environment import CaseEnvironment, NotebookTools
-from taulong.memory import first_memory
+from taulong.cases import case as cases
+from taulong.cases.agents import AGENTS, ScriptedAgent
+from taulong.cases.customer import ScriptedCustomer
+from taulong.cases.environment import CaseEnvironment, NotebookTools
+from taulong.memory.modes import first_memory
 from taulong.paths import AUDIT, atomic_write
-from taulong.runs import Unit, run_unit
-from taulong.shifts import generate_shifts
+from taulong.runs.execution import Unit, run_unit
+from taulong.shifts.generation import generate_shifts
 
 PLAIN_ENVIRONMENT = backend.registry.get_env_constructor("telecom")
 

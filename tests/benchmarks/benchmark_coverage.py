@@ -11,7 +11,7 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from taulong.coverage import coverage_table, point_coverage  # noqa: E402
+from taulong.value.coverage import coverage_table, point_coverage  # noqa: E402
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ def write(table: pd.DataFrame, rows: list[str], name: str) -> None:
     wide = wide.reindex(table[rows].drop_duplicates().itertuples(index=False, name=None))
     lines = [f"| {' | '.join(rows)} | " + " | ".join(f"{count} shifts" for count in wide.columns) + " |"]
     lines.append("|---|---|" + "---:|" * len(wide.columns))
-    for key, row in zip(wide.index, wide.to_numpy()):
+    for key, row in zip(wide.index, wide.to_numpy(), strict=False):
         lines.append(f"| {' | '.join(map(str, key))} | {' | '.join(f'{value:.3f}' for value in row)} |")
     (folder / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))

@@ -23,9 +23,9 @@ sys.path.insert(0, str(ROOT))  # run from anywhere
 os.environ.setdefault("OPENAI_API_KEY", "loopback")
 
 from taulong import backend, cases, runs  # noqa: E402
-from taulong.models import tool_schemas  # noqa: E402
-from taulong.runs import RunConfig, RunFolder, execute_runs  # noqa: E402
-from taulong.shifts import generate_shifts, write_shifts  # noqa: E402
+from taulong.cases.models import tool_schemas  # noqa: E402
+from taulong.runs.execution import RunConfig, RunFolder, execute_runs  # noqa: E402
+from taulong.shifts.generation import generate_shifts, write_shifts  # noqa: E402
 
 
 class Serving:
@@ -175,8 +175,8 @@ AGGREGATE = """
 import resource, sys, time
 started = time.perf_counter()
 from pathlib import Path
-from taulong.metrics import case_metrics, shift_rewards
-from taulong.runs import RunFolder
+from taulong.value.metrics import case_metrics, shift_rewards
+from taulong.runs.execution import RunFolder
 imported = time.perf_counter()
 records = RunFolder(Path(sys.argv[1])).records()
 tables = [case_metrics(records), shift_rewards(records), shift_rewards(records, "gated_reward")]

@@ -21,19 +21,31 @@ from urllib.request import urlopen
 import nbformat
 import pytest
 
-from taulong.notebooks import KERNELSPEC, SENTINEL
+from taulong.batch.notebooks import KERNELSPEC, SENTINEL
 from taulong.paths import OUTPUTS
 
 ROOT = Path(__file__).resolve().parents[2]
 SCREENSHOTS = OUTPUTS / "screenshots"
 PROJECT = ("notebooks", "taulong", "pyproject.toml", "README.md")  # no results: the notebooks make their own
-NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))  # in order: each reads what those before wrote
+NOTEBOOKS = sorted(
+    path.name for path in (ROOT / "notebooks").glob("*.ipynb")
+)  # in order: each reads what those before wrote
 SECONDS = 300  # what one notebook may take
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync", "--window-size=1500,1000", "--hide-scrollbars",
-         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")  # a page that needs the network is a page that fails
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1500,1000",
+    "--hide-scrollbars",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)  # a page that needs the network is a page that fails
 
 IDLE = ".jp-Notebook-ExecutionIndicator[data-status='idle']"
 ERROR = "[data-mime-type='application/vnd.jupyter.error']"
@@ -61,7 +73,9 @@ def lab(theme, tmp_path_factory):
     folder = tmp_path_factory.mktemp("a project") / "taulong"  # with a space in its path
     for name in PROJECT:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"))
+            shutil.copytree(
+                ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
+            )
         elif (ROOT / name).exists():
             shutil.copy(ROOT / name, folder / name)
     settings = {
@@ -94,7 +108,9 @@ def lab(theme, tmp_path_factory):
                 urlopen(f"{address}/api?token={token}", timeout=5).close()
                 break
             except (URLError, OSError):
-                assert server.poll() is None and time.monotonic() < deadline, (folder.parent / "server.log").read_text()
+                log = (folder.parent / "server.log").read_text()
+                assert server.poll() is None, log
+                assert time.monotonic() < deadline, log
                 time.sleep(0.3)
         yield Lab(folder, f"{address}/lab/tree/notebooks/{{name}}?token={token}&reset")
     finally:
@@ -105,11 +121,15 @@ def lab(theme, tmp_path_factory):
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     """A headless Chromium of the system, with a profile of its own."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed; make test-browser installs it")
+    webdriver = pytest.importorskip(
+        "selenium.webdriver", reason="selenium is not installed; make test-browser installs it"
+    )
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     driver = shutil.which("chromedriver")
     if chromium is None or driver is None:
-        pytest.skip("no Chromium with its driver on this machine; make test-browser installs them where it may (as root, with apt-get)")
+        pytest.skip(
+            "no Chromium with its driver on this machine; make test-browser installs them where it may (as root, with apt-get)"
+        )
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
@@ -125,7 +145,9 @@ def find(browser, css: str) -> list:
 
 def texts(browser, css: str) -> list[str]:
     """Return the text of every element, read in one step: JupyterLab replaces elements while a cell runs."""
-    return browser.execute_script("return [...document.querySelectorAll(arguments[0])].map(element => element.innerText.trim())", css)
+    return browser.execute_script(
+        "return [...document.querySelectorAll(arguments[0])].map(element => element.innerText.trim())", css
+    )
 
 
 def wait(browser, condition, seconds: float, what: str):
@@ -168,9 +190,16 @@ def open_and_run(browser, lab: Lab, name: str, cells: int, committed: str | None
     if committed:
         screenshot(browser, committed)
     button.click()
-    accept = wait(browser, lambda: next(iter(find(browser, ".jp-Dialog .jp-mod-accept")), None), 10, "the question before a restart")
+    accept = wait(
+        browser,
+        lambda: next(iter(find(browser, ".jp-Dialog .jp-mod-accept")), None),
+        10,
+        "the question before a restart",
+    )
     accept.click()
-    wait(browser, lambda: "[*]:" in prompts(browser), 30, "cells that wait their turn")  # until then the stored prompts are there
+    wait(
+        browser, lambda: "[*]:" in prompts(browser), 30, "cells that wait their turn"
+    )  # until then the stored prompts are there
     wait(browser, lambda: "[*]:" not in prompts(browser), SECONDS, "the end of the last cell")
     wait(browser, lambda: find(browser, IDLE), 30, "a kernel that is idle again")
 
@@ -189,20 +218,23 @@ def test_a_notebook_runs_to_its_end_and_shows_its_figures(lab, browser, theme, n
     drawn = browser.execute_script(
         "return [...document.querySelectorAll('.jp-OutputArea-output img')].map(image => image.complete && image.naturalWidth)"
     )
-    assert len(drawn) == figures and all(drawn)
+    assert len(drawn) == figures
+    assert all(drawn)
     assert texts(browser, OUTPUT)[-1].startswith(SENTINEL)
 
 
 def test_an_interactive_table_filters_and_a_hostile_text_stays_text(lab, browser, theme):
     cells = [
-        "import pandas as pd\nfrom taulong.progress import progress_bar\nfrom taulong.reading import Conversation, browse",
+        "import pandas as pd\nfrom taulong.progress import progress_bar\nfrom taulong.reading.conversation import Conversation, browse",
         "browse(pd.DataFrame({'case_id': ['eval-1/1', 'eval-1/2', '<script>document.title = 1</script>'], 'agent': ['learner', 'parrot', 'parrot'],"
         " 'official_reward': [1.0, 0.0, 0.0]}), interactive=True)",
         "text = '<svg onload=\"document.title = 2\"> <img src=x onerror=\"document.title = 3\"> [link](javascript:alert(1))'\n"
         "Conversation({'messages': [{'role': 'assistant', 'content': text}], 'notebook_before': '', 'notebook_after': text})",
         "with progress_bar(3) as bar:\n    bar.update(3)\n    drawn = not bar.disable\ndrawn",
     ]  # fmt: skip
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata={"kernelspec": KERNELSPEC})
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata={"kernelspec": KERNELSPEC}
+    )
     nbformat.write(notebook, lab.folder / "notebooks" / "table.ipynb")
     open_and_run(browser, lab, "table.ipynb", len(cells))
     assert texts(browser, f"{ERROR}, {STDERR}") == []

@@ -1,0 +1,30 @@
+"""How are notebooks run without a person? In batch, over points of their parameters, and all of them again.
+
+May use reading and what lies below. Start with :mod:`taulong.batch.notebooks`.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "notebooks": [
+            "KERNELSPEC",
+            "LANGUAGE_INFO",
+            "NotebookError",
+            "SENTINEL",
+            "check_parameters",
+            "execute_in_place",
+            "find_notebook",
+            "parse_parameter",
+            "printed",
+            "read_defaults",
+            "run_notebook",
+            "write_metrics",
+        ],
+        "report": ["ReportConfig", "html"],
+        "reproduction": ["AGENTS", "CAPS", "CAP_AGENTS", "MODES", "NAME", "cap_name", "results_table"],
+        "reruns": ["FORMAT", "RERUNS", "Rerun", "STEPS", "rerun"],
+        "sweeps": ["Point", "WRITES", "grid_points", "make_points", "read_sweep", "run_sweep"],
+    },
+)

@@ -1,0 +1,186 @@
+"""Rollouts that the verifiers library has written, as runs of the suite: the same tables, notebooks and commands."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from taulong.errors import DataError
+from taulong.paths import atomic_write, located
+from taulong.shifts.generation import Shift, ShiftConfig, generate_shift, read_shifts, shift_paths, write_shifts
+
+TASK = "ShiftTask"  # the class of taulong.bench.taskset whose name the library writes
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """One rollout of a shift.
+
+    Attributes:
+        path: the ``traces.jsonl`` it is from.
+        task: its ``TaskData`` as plain data: split, seed, shift_config, memory_mode, user_llm, ...
+        model: the agent's.
+        rows: of the cases that were run, as from :func:`taulong.runs.execution.run_unit`; fewer than planned where it broke down.
+    """
+
+    path: Path
+    task: dict
+    model: str
+    rows: list[dict]
+
+    @property
+    def agent(self) -> str:
+        """What the records call the agent."""
+        return self.rows[0]["record"]["agent"] if self.rows else f"openai/{self.model}"
+
+
+def read_rollouts(folder: str | Path) -> list[Rollout]:
+    """Return the benchmark's rollouts in an ``outputs/`` folder, or a part of it; other environments' are left out.
+
+    Both layouts are read: a trace a line (verifiers 0.2) and an episode a line (0.4).
+
+    Raises:
+        DataError: there is none, or a line is damaged.
+    """
+    folder = Path(folder)
+    rollouts = []
+    for path in sorted(folder.rglob("traces.jsonl")):
+        for number, trace in _traces(path):
+            try:
+                if trace["task"]["type"] != TASK:
+                    continue
+                agent = trace["agent"]
+                model = agent["model"] if "model" in agent else agent["config"]["model"]
+                rollouts.append(Rollout(path, trace["task"]["data"], model, trace["info"].get("cases", [])))
+            except (KeyError, TypeError) as error:
+                raise DataError(
+                    f"{path.parent.name}/{path.name}, line {number}: not a trace of verifiers ({error!r})"
+                ) from error
+    if not rollouts:
+        raise DataError(
+            f"{folder.name}: no rollout of taulong-bench-v1 in it; accepted: an outputs folder of verifiers' eval"
+        )
+    return rollouts
+
+
+def _traces(path: Path) -> Iterator[tuple[int, dict]]:
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        try:
+            row = json.loads(line)
+            yield from ((number, trace) for trace in row.get("traces", [row]))
+        except (ValueError, AttributeError) as error:
+            raise DataError(
+                f"{path.parent.name}/{path.name}, line {number}: not JSON, or cut short ({error}); remove the line"
+            ) from error
+
+
+def read_traces(folder: str | Path):
+    """Return the records of an ``outputs/`` folder of verifiers as a table, one row a case that was run."""
+    import pandas as pd
+
+    return pd.DataFrame([row["record"] for rollout in _numbered(read_rollouts(folder)) for row in rollout.rows])
+
+
+def _numbered(rollouts: list[Rollout]) -> list[Rollout]:
+    """Return the rollouts with the trials of each arm and shift numbered as they come.
+
+    The harness counts anew in every process, so that after ``--resume`` a number may come twice; workers do not count.
+    """
+    seen: dict[tuple, int] = {}
+    numbered = []
+    for rollout in rollouts:
+        arm = (rollout.agent, rollout.task["memory_mode"], rollout.task["split"], rollout.task["seed"])
+        trial = seen[arm] = seen.get(arm, -1) + 1
+        rows = [row | {part: row[part] | {"trial": trial} for part in ("record", "transcript")} for row in rollout.rows]
+        numbered.append(replace(rollout, rows=rows))
+    return numbered
+
+
+def import_traces(folder: str | Path, name: str):
+    """Return a run folder made of an ``outputs/`` folder of verifiers; its shifts are written beside the other sets.
+
+    What a broken rollout did not come to is owed, as in any run.
+
+    Args:
+        folder: holds rollouts of one shift configuration, one split and one customer; of any models and memory modes.
+        name: of the run folder below data/runs, and of its shifts below data/shifts.
+
+    Raises:
+        DataError: the rollouts do not fit together, the installed tau2 is not theirs, or the name is taken.
+    """
+    from taulong.memory.modes import MEMORY_MODES
+    from taulong.runs.execution import KEY, RunConfig, RunFolder, Unit, run_manifest, run_path
+
+    rollouts = _numbered(read_rollouts(folder))
+    task = _common(rollouts)
+    config = ShiftConfig.from_dict(task["shift_config"])
+    shifts = [
+        generate_shift(config, task["split"], seed) for seed in sorted({rollout.task["seed"] for rollout in rollouts})
+    ]
+    agents = list(dict.fromkeys(rollout.agent for rollout in rollouts))
+    modes = tuple(mode for mode in MEMORY_MODES if any(rollout.task["memory_mode"] == mode for rollout in rollouts))
+    arms = [(rollout.agent, rollout.task["memory_mode"], rollout.task["seed"]) for rollout in rollouts]
+    trials = max(map(arms.count, arms))
+    units = [
+        Unit(shift, mode, agent, trial)
+        for agent in agents
+        for mode in modes
+        for shift in shifts
+        for trial in range(trials)
+    ]
+    run = RunFolder(run_path(name))
+    _write_shifts(shifts, name, run)
+    user = {"user": "llm", "user_llm": task["user_llm"]} if task["user_llm"] else {}
+    manifest = run_manifest(RunConfig(name, ("llm",), modes, trials, agents[0], **user))
+    if len(agents) > 1:
+        del manifest["agent_llm"]  # there is no one model
+    manifest |= {"agents": agents, "planned_cases": sum(len(unit.steps) for unit in units)}
+    atomic_write(run.path / "manifest.json", json.dumps(manifest, indent=1) + "\n")
+    run.finish(units, {tuple(row["record"][name] for name in KEY): row for rollout in rollouts for row in rollout.rows})
+    return run
+
+
+def _common(rollouts: list[Rollout]) -> dict:
+    """Return the task data that all rollouts have in common; raises DataError for the first that does not fit."""
+    from taulong.backend import installation
+
+    first, data = rollouts[0].task, installation().data_digest
+    for rollout in rollouts:
+        for field in ("shift_config", "split", "user_llm", "user_base_url"):
+            if (value := rollout.task.get(field)) != first.get(field):
+                raise DataError(
+                    f"{rollout.path.parent.name}: {field} is {value!r} there and {first.get(field)!r} in "
+                    f"{rollouts[0].path.parent.name}; import them apart"
+                )
+        for row in rollout.rows:
+            if (ran := row["record"]["tau2_data"]) != data:
+                raise DataError(f"{rollout.path.parent.name}: was run with tau2 data {ran}; installed is {data}")
+    return {"user_llm": None, **first}
+
+
+def _write_shifts(shifts: list[Shift], name: str, run) -> None:
+    if (run.path / "manifest.json").exists() or Path(name).name != name:
+        raise DataError(f"name: {name!r} is that of a run already, or no name; choose another name")
+    if shift_paths(name)[0].exists() and read_shifts(name) != shifts:
+        raise DataError(f"name: {name!r} is that of another set of shifts already; choose another name")
+    write_shifts(shifts, name)
+
+
+# --- command --------------------------------------------------------------------------------------------------------
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``taulong import``."""
+    parser.add_argument("folder", metavar="FOLDER", help="outputs folder of verifiers' eval, or a part of it")
+    parser.add_argument("--name", required=True, help="name of the run folder below data/runs, and of its shifts")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Import rollouts, say what they come to, and return 0 when every planned case is scored."""
+    from taulong.runs.accounts import Account
+
+    folder = import_traces(arguments.folder, arguments.name)
+    account = Account(folder.manifest["planned_cases"], folder.rows().values())
+    print(f"{account}, in {located(folder.path)}")
+    return 0 if account.scored == account.planned else 1

@@ -1,0 +1,117 @@
+"""The telecom environment of one case: a minted customer, the masked-evidence rule, and the notebook tool."""
+
+from functools import cache
+
+from taulong import backend
+from taulong.backend import TelecomEnvironment, TelecomTools, TelecomUserTools, ToolCall, ToolMessage, ToolType, is_tool
+from taulong.shifts.causes import corrective_tools
+
+NOT_AVAILABLE = "This information is not available right now."
+DONE_UNSEEN = "Done. The phone shows no status right now."
+NOT_CARRIED_OUT = (
+    "Not carried out: one corrective change was already made in this contact, and only the first takes effect."
+)
+MASKED_ANSWERS = (NOT_AVAILABLE, DONE_UNSEEN, NOT_CARRIED_OUT)
+
+
+class NotebookTools(TelecomTools):
+    """The agent's telecom tools with one more, which replaces the notebook.
+
+    Args:
+        db: the agent database; the notebook is not part of it.
+        text: the notebook at the start of the case.
+        cap: characters it holds.
+    """
+
+    def __init__(self, db: backend.TelecomDB, text: str, cap: int):
+        super().__init__(db)
+        self.notebook = text
+        self.cap = cap
+        self.writes = self.refusals = 0
+
+    @is_tool(ToolType.GENERIC)  # no WRITE: it changes no database
+    def write_notebook(self, text: str) -> str:
+        """
+        Replace the whole text of your notebook, the only thing you keep from one customer to the next.
+
+        Args:
+            text: The new text of the notebook.
+
+        Returns:
+            A message that says whether the text was kept.
+        """
+        if not isinstance(text, str):
+            raise ValueError(f"text must be a string, not {type(text).__name__}")
+        if len(text) > self.cap:
+            self.refusals += 1
+            return (
+                f"Refused: the text has {len(text)} characters and the notebook holds {self.cap}. "
+                "The old text was kept."
+            )
+        self.notebook = text
+        self.writes += 1
+        return f"Notebook replaced ({len(text)} of {self.cap} characters)."
+
+
+class CaseEnvironment(TelecomEnvironment):
+    """tau2's telecom environment with the masked-evidence rule in its response path.
+
+    A testing case starts masked:
+
+    - a READ tool of the customer is not run, its answer is :data:`NOT_AVAILABLE`;
+    - another tool of the customer, unless it is corrective, is run, and what it says is replaced by :data:`DONE_UNSEEN`;
+    - a corrective call is run; if it gives no error it is the commitment, and from then on nothing is masked, so that
+      whether it helped can be seen.
+
+    Corrective calls after the commitment are not run, their answer is :data:`NOT_CARRIED_OUT`. The agent's own tools are
+    never masked: its database holds nothing about the phone's settings. The rule overrides ``get_response``, through which both the orchestrator and
+    the evaluator's replay go, so tau2's evaluator sees the same answers.
+
+    What the published description of TauLong Bench leaves open and is inferred here:
+
+    - *One commitment takes effect.* Otherwise an agent without memory could try the four fixes in turn, verify after each,
+      and beat one in four.
+    - *A corrective call is a call of any tool that can resolve one of the causes*, see
+      :func:`taulong.shifts.causes.corrective_tools`; arguments do not matter, so a corrective call with useless arguments is spent.
+      A call that fails with an error has fixed nothing, shows nothing and is no commitment.
+    - *Incidents are recognized by the phone model*, which the incidents of a shift share and its lookalikes do not have;
+      without a mark, whether a note applies could not be known but only guessed.
+    - *The first case is a teaching incident*, see :func:`taulong.shifts.generation.generate_shift`.
+
+    Args:
+        masked: True for a testing case.
+    """
+
+    def __init__(self, domain_name: str, policy: str, tools: TelecomTools, user_tools: TelecomUserTools, masked: bool):
+        super().__init__(domain_name, policy, tools, user_tools)
+        self.masked = masked
+        self.commitment: str | None = None
+
+    def get_response(self, message: ToolCall) -> ToolMessage:
+        """Return the answer to a tool call, masked where the rule says so."""
+        if not self.masked or message.requestor != "user" or message.name not in customer_tool_types():
+            return super().get_response(message)
+        if message.name in corrective_tools():
+            if self.commitment is not None:
+                return _answer(message, NOT_CARRIED_OUT)
+            response = super().get_response(message)
+            if not response.error:
+                self.commitment = message.name
+            return response
+        if self.commitment is not None:
+            return super().get_response(message)
+        if customer_tool_types()[message.name] == ToolType.READ:
+            return _answer(message, NOT_AVAILABLE)
+        response = super().get_response(message)
+        return response if response.error else _answer(message, DONE_UNSEEN)
+
+
+@cache
+def customer_tool_types() -> dict[str, ToolType]:
+    """Return the type of each of the customer's tools, by name."""
+    kit = backend.new_environment().user_tools
+    return {name: kit.tool_type(name) for name in kit.tools}
+
+
+def _answer(call: ToolCall, content: str) -> ToolMessage:
+    return ToolMessage(id=call.id, role="tool", content=content, requestor=call.requestor)

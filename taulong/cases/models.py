@@ -1,0 +1,384 @@
+"""Models as agent or customer: tau2's own classes, with every call retried where that can help, counted and scrubbed.
+
+tau2's ``LLMAgent`` and ``UserSimulator`` are used unchanged. Between them and LiteLLM stands one function, through
+which all their calls go (:func:`_complete`): it knows by a context variable which side of which case is calling.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import partial
+from time import sleep
+
+import httpx
+import openai
+import tenacity
+from pydantic import ValidationError
+
+from taulong import backend
+from taulong.draws import Draws
+from taulong.errors import ConfigError
+from taulong.keys import refuse_keys, scrub, without_keys
+
+ATTEMPTS = 8
+LONGEST_BACKOFF = 60.0
+LONGEST_RETRY_AFTER = 600.0
+TIMEOUT = 600.0
+DEEPEST = 100
+"""Levels of lists and objects in a tool call's arguments; graders and writers of records recurse into them."""
+INSIDES = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n)+|input_value=.*?, (?=input_type=)", re.S)
+"""What LiteLLM's errors tell of its own: paths of this machine, and pieces of an odd answer, which may cut a key."""
+SURROGATE = re.compile("[\ud800-\udfff]")
+OURS = ("model", "messages", "tools", "tool_choice", "seed", "stream", "n", "num_retries", "max_retries")
+LABELS = (  # the first that fits; LiteLLM's classes, by name
+    ("ContextWindowExceededError", "context_window"),
+    ("ContentPolicyViolationError", "content_policy"),
+    ("RateLimitError", "rate_limit"),
+    ("Timeout", "timeout"),
+    ("APIConnectionError", "connection"),
+    ("AuthenticationError", "authentication"),
+    ("PermissionDeniedError", "authentication"),
+    ("NotFoundError", "not_found"),
+)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model behind an endpoint, and how it is called; validated when built.
+
+    Attributes:
+        name: as LiteLLM names it, ``openai/gpt-4.1``; what records call the side that it plays.
+        arguments: of every call: ``base_url``, ``temperature``, ``timeout`` (seconds, default 600), ...
+        key: to the endpoint, for a program that is handed one at run time; shown and written nowhere.
+
+    Raises:
+        ConfigError: an argument that looks like a key (they come from the environment only), or one that is the
+            suite's: seeds are derived for every case, retries are :class:`ModelCalls`'.
+    """
+
+    name: str
+    arguments: dict = field(default_factory=dict)
+    key: str | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self):
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise ConfigError(
+                f"llm: {self.name!r} is not the name of a model; accepted: a LiteLLM name such as openai/gpt-4.1"
+            )
+        if not isinstance(self.arguments, dict):
+            raise ConfigError(f"llm_args: {type(self.arguments).__name__} is not a dict of arguments")
+        refuse_keys("llm", self.name)
+        refuse_keys("llm_args", self.arguments)
+        for name in OURS:
+            if name in self.arguments:
+                raise ConfigError(f"llm_args.{name}: is set by the suite; leave it out")
+        try:
+            json.dumps(self.arguments, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"llm_args: not plain data ({error})") from error
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class BrokenMessage(RuntimeError):
+    """A participant's message that cannot be delivered; the case ends as that participant's error."""
+
+
+class ModelFailure(RuntimeError):
+    """A model did not answer: ``label`` says why in a word; the text holds no key."""
+
+    def __init__(self, label: str, error: Exception, key: str | None = None):
+        self.label = label
+        super().__init__(f"{label}: {' '.join(scrub(INSIDES.sub('', str(error)), key).split())[:300]}")
+
+
+class NoChoices(RuntimeError):
+    """The endpoint answered without a message."""
+
+
+def case_seed(side: str, split: str, seed: int, position: int, trial: int) -> int:
+    """Return the seed that goes to the model of a case's ``agent`` or ``user``; the same in every memory mode."""
+    return Draws(f"{side} model", split, seed, position, trial).below(2**31)
+
+
+_calling: ContextVar["ModelCalls | None"] = ContextVar("calling", default=None)
+
+
+def _complete(**arguments):
+    """Stand in for LiteLLM's ``completion`` in tau2: a case's calls are its ModelCalls', others are LiteLLM's."""
+    calls = _calling.get()
+    return calls.complete(**arguments) if calls else backend.completion(**arguments)
+
+
+backend.route_completions(_complete)
+
+
+class ModelCalls:
+    """The calls to a model by one side of one case.
+
+    Args:
+        model: which, and how it is called.
+        seed: the case's, see :func:`case_seed`.
+
+    Attributes:
+        tokens, cost, unpriced_calls: of all calls so far, also of those whose answer could not be used. A call is
+            unpriced when LiteLLM has no price for the model, the endpoint does not say how many tokens it took, or
+            LiteLLM cannot read the answer.
+        retries: calls that were made again.
+        prompt: the first system prompt and the tools, as one text; None before the first call.
+    """
+
+    def __init__(self, model: Model, seed: int):
+        self.arguments = {"timeout": TIMEOUT, **model.arguments, "seed": seed, "num_retries": 0, "max_retries": 0}
+        self.name, self.seed, self._key = model.name, seed, model.key
+        self.tokens = self.unpriced_calls = self.retries = 0
+        self.cost = 0.0
+        self.prompt: str | None = None
+
+    @property
+    def digest(self) -> str | None:
+        """The first 16 hex digits of the prompt's SHA-256."""
+        return self.prompt and hashlib.sha256(self.prompt.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    def agent(self, kit: backend.TelecomTools, policy: str) -> backend.LLMAgent:
+        """Return tau2's agent, its calls going through here."""
+        return self._through_here(backend.LLMAgent(tool_schemas(kit), policy, llm=self.name, llm_args=self.arguments))
+
+    def customer(self, kit: backend.TelecomUserTools, task: backend.Task) -> backend.UserSimulator:
+        """Return tau2's simulated customer, its calls going through here."""
+        return self._through_here(
+            backend.UserSimulator(
+                tools=tool_schemas(kit), instructions=str(task.user_scenario), llm=self.name, llm_args=self.arguments
+            )
+        )
+
+    def _through_here(self, participant):
+        participant.generate_next_message = partial(self._generate, participant.generate_next_message)
+        return participant
+
+    def _generate(self, generate: Callable, message, state):
+        token = _calling.set(self)
+        try:
+            return generate(message, state)
+        except ValidationError:  # tau2's, of a tool call; the call itself fails as ModelFailure
+            raise BrokenMessage("a tool call without a name") from None
+        finally:
+            _calling.reset(token)
+
+    def complete(self, **arguments):
+        """Return LiteLLM's answer to a call: without reasoning and keys, and such that tau2 and a record can hold it.
+
+        What can pass (rate limit, timeout, server error, connection, an answer without a message) is tried again up to
+        eight times; the waits double from one second to a minute, 92 seconds or more in all, so that they outlast a
+        minute's window; a longer Retry-After is obeyed. What cannot pass is tried once.
+
+        Raises:
+            ModelFailure: no answer; labelled with the reason.
+            BrokenMessage: a tool call of no function, or whose arguments :func:`json_object` refuses.
+        """
+        if self.prompt is None:
+            self.prompt = json.dumps([arguments["messages"][0]["content"], arguments["tools"]], ensure_ascii=False)
+        attempts = tenacity.Retrying(
+            retry=tenacity.retry_if_exception(can_pass),
+            stop=tenacity.stop_after_attempt(ATTEMPTS),
+            wait=self._wait,
+            sleep=lambda seconds: sleep(seconds),
+            reraise=True,
+        )
+        try:
+            response = attempts(self._attempt, arguments)
+        except Exception as error:
+            if has_unreadable_arguments(error):
+                raise BrokenMessage("a tool call whose arguments cannot be read") from None
+            raise ModelFailure(failure_label(error), error, self._key) from None  # its chain would show what was sent
+        response.model = response.model or self.name  # tau2 looks for a price by it
+        message = response.choices[0].message
+        message.role = "assistant"
+        if message.content:
+            message.content = self._said(without_reasoning(message.content))
+        for call in message.tool_calls or ():
+            function = getattr(call, "function", None)
+            if function is None:
+                raise BrokenMessage("a tool call of no function")
+            call.id, function.name = self._said(call.id), self._said(function.name)
+            function.arguments = json.dumps(self._said(json_object(function.arguments)))
+        return response
+
+    def _said(self, value):
+        """Return plain data with keys, and halves of surrogate pairs, which have no UTF-8, replaced in all its texts."""
+        match value:
+            case str():
+                return without_keys(SURROGATE.sub("\ufffd", value), self._key)
+            case dict():
+                return {self._said(name): self._said(inner) for name, inner in value.items()}
+            case list():
+                return [self._said(inner) for inner in value]
+        return value
+
+    def _attempt(self, arguments: dict):
+        # Here and not among the arguments that tau2 is given: nothing of tau2's holds it.
+        try:
+            response = backend.completion(**arguments, **({"api_key": self._key} if self._key else {}))
+        except Exception as error:
+            self.unpriced_calls += was_answered(error)
+            raise
+        tokens, complete = counted_tokens(response.get("usage"))
+        cost = response._hidden_params.get("response_cost")  # documented by LiteLLM under this name
+        self.tokens += tokens
+        if complete and cost is not None:
+            self.cost += cost
+        else:
+            self.unpriced_calls += 1
+        if not response.choices:
+            raise NoChoices("the endpoint answered without a message")
+        return response
+
+    def _wait(self, state: tenacity.RetryCallState) -> float:
+        """Return the seconds before the next attempt; spread by a quarter, lest workers knock together."""
+        self.retries += 1
+        attempt = state.attempt_number
+        spread = 1 - Draws("retry", self.seed, attempt).below(1000) / 4000
+        backoff = spread * min(2.0 ** (attempt - 1), LONGEST_BACKOFF)
+        return max(backoff, min(retry_after(state.outcome.exception()), LONGEST_RETRY_AFTER))
+
+
+def json_object(text: str | None) -> dict:
+    """Return the arguments of a tool call; an empty text, which some servers send, stands for none.
+
+    Raises:
+        BrokenMessage: not a JSON object, or one with NaN, an infinity, an integer of thousands of digits, or nested
+            deeper than :data:`DEEPEST`.
+    """
+    try:
+        arguments = json.loads(text or "{}")
+        json.dumps(arguments, allow_nan=False)
+    except (ValueError, RecursionError):
+        raise BrokenMessage("a tool call whose arguments are not JSON") from None
+    if not isinstance(arguments, dict) or _is_deeper(arguments, DEEPEST):
+        raise BrokenMessage("a tool call whose arguments are not a JSON object, or too deep a one")
+    return arguments
+
+
+def _is_deeper(value, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels < 0 or any(_is_deeper(each, levels - 1) for each in inner)
+
+
+def counted_tokens(usage) -> tuple[int, bool]:
+    """Return the tokens that an answer says it took, and whether both of its counts are there to be priced.
+
+    LiteLLM puts 0 for a count that is missing.
+    """
+    if not usage:
+        return 0, False
+    prompt, reply, total = usage.prompt_tokens or 0, usage.completion_tokens or 0, usage.total_tokens or 0
+    complete = prompt > 0 and (reply > 0 or (reply == 0 and total == prompt))
+    return max(total or prompt + reply, 0), complete
+
+
+def _causes(error: BaseException | None):
+    """Yield an error and those beneath it."""
+    while error is not None:
+        yield error
+        error = error.__context__
+
+
+def was_answered(error: BaseException) -> bool:
+    """Return whether a failed call had an answer, which may cost: neither a refusal nor a lost connection.
+
+    LiteLLM gives an answer that it cannot read the status 500; what is beneath it tells it from an endpoint's own.
+    """
+    status = status_code(error)
+    refused = (status is not None and status < 500) or lacks_key(error)
+    return not refused and not any(isinstance(cause, httpx.HTTPError) for cause in _causes(error))
+
+
+def status_code(error: BaseException) -> int | None:
+    """Return the HTTP status of a failure, if it has one; a server may write it, or a word, into an answer's ``error``."""
+    status = str(getattr(error, "status_code", None))
+    return int(status) if status.isdecimal() else None
+
+
+def has_unreadable_arguments(error: BaseException) -> bool:
+    """Return whether LiteLLM failed at an answer for a tool call's arguments too deep, or an integer too long, to read."""
+    return "Invalid response object" in str(error) and any(
+        isinstance(cause, RecursionError) or "integer string conversion" in str(cause) for cause in _causes(error)
+    )
+
+
+def lacks_key(error: BaseException) -> bool:
+    """Return whether no key was found in the environment, which LiteLLM gives the status 500."""
+    return any(type(cause) is openai.OpenAIError for cause in _causes(error))
+
+
+def can_pass(error: BaseException) -> bool:
+    """Return whether a failed call may succeed when it is made again."""
+    if has_unreadable_arguments(error) or lacks_key(error):
+        return False
+    status = status_code(error)
+    return isinstance(error, NoChoices) or (status is not None and (status in (408, 409, 425, 429) or status >= 500))
+
+
+def failure_label(error: BaseException) -> str:
+    """Return in a word why a call failed, e.g. ``rate_limit``, ``context_window``, ``bad_request``."""
+    ancestors = {kind.__name__ for kind in type(error).__mro__}
+    for name, label in LABELS:
+        if name in ancestors:
+            return label
+    if isinstance(error, NoChoices):
+        return "empty_choices"
+    if lacks_key(error):
+        return "authentication"
+    status = status_code(error)
+    if status is None:
+        return type(error).__name__
+    if "Connection error" in str(error):  # LiteLLM gives a refused or reset connection the status 500
+        return "connection"
+    if status == 429:
+        return "rate_limit"
+    return "server_error" if status >= 500 else "bad_request"
+
+
+def retry_after(error: BaseException) -> float:
+    """Return the seconds an endpoint asks to wait; 0 when it does not (or gives a date)."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    try:
+        return max(float(headers.get("retry-after", 0)), 0.0)
+    except ValueError:
+        return 0.0
+
+
+def without_reasoning(text: str) -> str:
+    """Return a message without its reasoning blocks, also one whose opening tag was part of the prompt.
+
+    LiteLLM takes a leading block out by itself; a message that is cut off inside a block is all reasoning.
+    """
+    for tag in ("think", "thinking", "reasoning"):
+        opening, closing = f"<{tag}>", f"</{tag}>"
+        while closing in text:
+            before, _, after = text.partition(closing)
+            text = before.partition(opening)[0] + after if opening in before else after
+        text = text.partition(opening)[0]
+    return text
+
+
+@dataclass(frozen=True)
+class ToolSchema:
+    """A tool as a model sees it: all that tau2's agent and customer use of a Tool, which takes 2 ms to build."""
+
+    name: str
+    openai_schema: dict
+
+
+_schemas: dict[type, list[ToolSchema]] = {}
+
+
+def tool_schemas(kit) -> list[ToolSchema]:
+    """Return the tools of a toolkit as a model sees them; made once for its class."""
+    if type(kit) not in _schemas:
+        _schemas[type(kit)] = [ToolSchema(tool.name, tool.openai_schema) for tool in kit.get_tools().values()]
+    return _schemas[type(kit)]
