@@ -8,7 +8,7 @@ from synthetic import make_records
 from taulong.errors import DataError
 from taulong.runs.execution import RunConfig, execute_runs
 from taulong.shifts.generation import generate_shifts, write_shifts
-from taulong.value.metrics import (
+from taulong.value import (
     IncompleteRecords,
     MixedRecords,
     case_metrics,
