@@ -131,7 +131,7 @@ def read_defaults(path: Path) -> dict[str, Any]:
         match statement:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ):
                 pass
             case _:
