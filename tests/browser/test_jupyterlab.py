@@ -21,7 +21,7 @@ from urllib.request import urlopen
 import nbformat
 import pytest
 
-from taulong.batch.notebooks import KERNELSPEC, SENTINEL
+from taulong.batch import KERNELSPEC, SENTINEL
 from taulong.paths import OUTPUTS
 
 ROOT = Path(__file__).resolve().parents[2]
