@@ -11,9 +11,10 @@ import taulong
 
 project = "TauLong"
 author = "TauLong authors"
+copyright = "TauLong authors, MIT licence"
 version = release = taulong.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
-exclude_patterns = ["_build", "generated.py"]
+exclude_patterns = ["_build", "generated/tables"]
 html_theme = "furo"
 html_title = f"TauLong {version}"
 html_static_path = ["_static"]

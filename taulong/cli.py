@@ -19,7 +19,7 @@ COMMANDS = {
     "run": ("execute a set of shifts by agents under memory modes", "taulong.runs.execution"),
     "show": (
         "print one case of a run: the conversation, the notebook, what graders object to",
-        "taulong.reading.conversation",
+        "taulong.reading.show",
     ),
     "audit": ("what the reward can and cannot see, over tau2's telecom tasks", "taulong.audit.tables"),
     "regrade": ("every verdict on finished tau2 result files", "taulong.regrade.regrading"),

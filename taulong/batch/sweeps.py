@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from taulong.batch.notebooks import NotebookError, check_parameters, find_notebook, read_defaults, run_notebook
+from taulong.batch.notebooks import run_notebook
+from taulong.batch.parameters import NotebookError, check_parameters, find_notebook, read_defaults
 from taulong.errors import ConfigError, near
 from taulong.paths import OUTPUTS, located, shown
 
