@@ -18,7 +18,7 @@ from typing import Any
 import taulong
 from taulong.batch.parameters import NotebookError, check_parameters, find_notebook, parse_parameter, read_defaults
 from taulong.batch.results import SENTINEL
-from taulong.paths import OUTPUTS, atomic_write, located
+from taulong.paths import OUTPUTS, SHIPPED, WORK, atomic_write, located
 
 # The kernel's own answer has its Python's version in it, so that a rerun under another would change the file.
 LANGUAGE_INFO = {
@@ -40,7 +40,7 @@ def run_notebook(
 ) -> Path:
     """Run a notebook and return the path of the executed copy, which is written in one step after a good run.
 
-    It runs in its own folder, as under JupyterLab and nbval, with this interpreter and this taulong, whatever kernel
+    It runs in its own folder, as under JupyterLab and nbval (a wheel's in the current one), with this interpreter and this taulong, whatever kernel
     is installed as ``python3``. The copy holds no times, paths or ids that change, so that equal runs give equal bytes.
 
     Args:
@@ -98,11 +98,12 @@ def _execute(path: Path, draft: Path, parameters: dict[str, Any], timeout: float
         @property
         def kernel_spec(self) -> KernelSpec:
             package = str(Path(taulong.__file__).parents[1])
-            search = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
+            search = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"), os.getcwd())))
+            work = Path(os.environ.get("TAULONG_WORK") or WORK).resolve()  # the command's, wherever the kernel starts
             # Left out: a warning of loopback connections at every start, and an error at the end when the interrupt
             # that shuts a kernel down meets its last answer. What a cell raises comes as output, not by this log.
             quiet = ["--IPKernelApp.log_level=CRITICAL"]
-            return KernelSpec(**get_kernel_dict(quiet), env={"PYTHONPATH": search})
+            return KernelSpec(**get_kernel_dict(quiet), env={"PYTHONPATH": search, "TAULONG_WORK": str(work)})
 
     try:
         papermill.execute_notebook(
@@ -115,7 +116,7 @@ def _execute(path: Path, draft: Path, parameters: dict[str, Any], timeout: float
             progress_bar=sys.stderr.isatty() and {"desc": path.stem, "leave": False},
             execution_timeout=timeout,
             kernel_manager_class=ThisInterpreter,
-            resources={"metadata": {"path": str(path.parent)}},
+            resources={"metadata": {"path": str(Path.cwd() if path.parent == SHIPPED else path.parent)}},
         )
     except papermill.PapermillExecutionError as error:
         return f"cell {error.cell_index + 1} raised {error.ename}: {error.evalue}"
