@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import taulong
+from taulong.batch.checks import check_notebook
 from taulong.batch.parameters import NotebookError, check_parameters, find_notebook, parse_parameter, read_defaults
 from taulong.batch.results import SENTINEL
 from taulong.paths import OUTPUTS, SHIPPED, WORK, atomic_write, located
@@ -54,9 +55,11 @@ def run_notebook(
             the run, if it was not good. What was executed is then kept as ``NAME.failed.ipynb``, the error on top
             (in the folder of ``output``, or in ``data/notebooks/`` when a notebook is to replace itself), and
             ``output`` is left as it was.
+        ConfigError, DataError: before anything runs, as :func:`taulong.batch.checks.check_notebook`.
     """
     path = find_notebook(name)
     parameters = check_parameters(parameters or {}, read_defaults(path))
+    check_notebook(path, parameters)
     output = OUTPUTS / path.name if output is None else Path(output).resolve()
     evidence = (OUTPUTS if output == path else output.parent) / f"{output.stem}.failed.ipynb"
     with tempfile.TemporaryDirectory() as folder:
