@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import taulong
+from taulong.batch.checks import check_notebook
 from taulong.batch.parameters import NotebookError, check_parameters, find_notebook, parse_parameter, read_defaults
 from taulong.batch.results import SENTINEL
-from taulong.paths import OUTPUTS, atomic_write, located
+from taulong.paths import OUTPUTS, SHIPPED, WORK, atomic_write, located
 
 # The kernel's own answer has its Python's version in it, so that a rerun under another would change the file.
 LANGUAGE_INFO = {
@@ -40,7 +41,7 @@ def run_notebook(
 ) -> Path:
     """Run a notebook and return the path of the executed copy, which is written in one step after a good run.
 
-    It runs in its own folder, as under JupyterLab and nbval, with this interpreter and this taulong, whatever kernel
+    It runs in its own folder, as under JupyterLab and nbval (a wheel's in the current one), with this interpreter and this taulong, whatever kernel
     is installed as ``python3``. The copy holds no times, paths or ids that change, so that equal runs give equal bytes.
 
     Args:
@@ -54,9 +55,11 @@ def run_notebook(
             the run, if it was not good. What was executed is then kept as ``NAME.failed.ipynb``, the error on top
             (in the folder of ``output``, or in ``data/notebooks/`` when a notebook is to replace itself), and
             ``output`` is left as it was.
+        ConfigError, DataError: before anything runs, as :func:`taulong.batch.checks.check_notebook`.
     """
     path = find_notebook(name)
     parameters = check_parameters(parameters or {}, read_defaults(path))
+    check_notebook(path, parameters)
     output = OUTPUTS / path.name if output is None else Path(output).resolve()
     evidence = (OUTPUTS if output == path else output.parent) / f"{output.stem}.failed.ipynb"
     with tempfile.TemporaryDirectory() as folder:
@@ -98,11 +101,12 @@ def _execute(path: Path, draft: Path, parameters: dict[str, Any], timeout: float
         @property
         def kernel_spec(self) -> KernelSpec:
             package = str(Path(taulong.__file__).parents[1])
-            search = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
+            search = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"), os.getcwd())))
+            work = Path(os.environ.get("TAULONG_WORK") or WORK).resolve()  # the command's, wherever the kernel starts
             # Left out: a warning of loopback connections at every start, and an error at the end when the interrupt
             # that shuts a kernel down meets its last answer. What a cell raises comes as output, not by this log.
             quiet = ["--IPKernelApp.log_level=CRITICAL"]
-            return KernelSpec(**get_kernel_dict(quiet), env={"PYTHONPATH": search})
+            return KernelSpec(**get_kernel_dict(quiet), env={"PYTHONPATH": search, "TAULONG_WORK": str(work)})
 
     try:
         papermill.execute_notebook(
@@ -115,7 +119,7 @@ def _execute(path: Path, draft: Path, parameters: dict[str, Any], timeout: float
             progress_bar=sys.stderr.isatty() and {"desc": path.stem, "leave": False},
             execution_timeout=timeout,
             kernel_manager_class=ThisInterpreter,
-            resources={"metadata": {"path": str(path.parent)}},
+            resources={"metadata": {"path": str(Path.cwd() if path.parent == SHIPPED else path.parent)}},
         )
     except papermill.PapermillExecutionError as error:
         return f"cell {error.cell_index + 1} raised {error.ename}: {error.evalue}"

@@ -32,7 +32,8 @@ from taulong.errors import ConfigError, DataError, RunError, check_integer, chec
 from taulong.paths import RUNS, atomic_write, located
 from taulong.progress import progress_bar
 from taulong.runs.accounts import Account, check_limits, spent
-from taulong.shifts.generation import Case, Shift, read_manifest, read_shifts, shift_paths
+from taulong.shifts.files import read_manifest, read_shifts, shift_paths
+from taulong.shifts.stream import Case, Shift
 
 if TYPE_CHECKING:
     from taulong.cases.models import Model
@@ -201,7 +202,7 @@ def run_unit(unit: Unit, done: list[dict] = (), on_case: Callable[[dict], None] 
         done: rows of its first cases, from an earlier session.
         on_case: called with each row as soon as its case has ended.
     """
-    from taulong.cases.case import is_whole
+    from taulong.cases.grading import is_whole
 
     memory, rows = unit.memory(done), []
     for step in range(len(done), len(unit.steps)):
@@ -253,7 +254,7 @@ def execute_runs(
         DataError: the folder holds a run of another configuration (names what differs), or the shifts cannot be read.
         RunError: a worker process died, or the scheduler was lost; every case that ended is kept.
     """
-    from taulong.cases.case import is_whole
+    from taulong.cases.grading import is_whole
 
     check_limits(max_cases, max_cost)
     models = bool(config.side("agent") or config.side("user"))
@@ -303,7 +304,7 @@ def _work(
     pool: Executor, window: int, owed: list[Unit], done: dict[Unit, list], account: Account, keep: Callable
 ) -> None:
     """Submit the units' cases, a unit's next when the one before has ended, and keep their rows."""
-    from taulong.cases.case import is_whole
+    from taulong.cases.grading import is_whole
 
     first = ((unit, len(done[unit]), unit.memory(done[unit])) for unit in owed)
     following: deque[tuple[Unit, int, Memory]] = (
@@ -444,7 +445,7 @@ def _progress(account: Account, progress: bool | None) -> Iterator[Callable[[], 
 
 def _held(units: list[Unit], rows: dict[tuple, dict]) -> tuple[dict[tuple, dict], dict[Unit, list[dict]]]:
     """Return (rows of the plan worth keeping, by key; rows of each unit's first cases whose conversation is whole)."""
-    from taulong.cases.case import is_whole
+    from taulong.cases.grading import is_whole
 
     kept, done = {}, {}
     for unit in units:
@@ -463,7 +464,7 @@ def _held(units: list[Unit], rows: dict[tuple, dict]) -> tuple[dict[tuple, dict]
 
 def _grade_owed(units: list[Unit], done: dict[Unit, list[dict]], keep: Callable[[dict], None]) -> None:
     """Grade the whole conversations that have no score yet."""
-    from taulong.cases.case import grade_again
+    from taulong.cases.grading import grade_again
 
     for unit in units:
         for place, row in enumerate(done[unit]):

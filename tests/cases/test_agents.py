@@ -9,7 +9,8 @@ from taulong.errors import ConfigError
 from taulong.memory.modes import CONVERSATION, MEMORY_MODES, fix_note
 from taulong.runs.execution import RunConfig, Unit, run_unit
 from taulong.shifts.causes import recurring_causes
-from taulong.shifts.generation import generate_shifts, write_shifts
+from taulong.shifts.files import write_shifts
+from taulong.shifts.generation import generate_shifts
 from taulong.value.metrics import AGENTS as ORDER
 from taulong.value.metrics import MODES
 

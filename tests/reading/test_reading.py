@@ -21,7 +21,8 @@ from taulong.reading import (
     visible,
 )
 from taulong.runs.execution import RunConfig, execute_runs
-from taulong.shifts.generation import generate_shifts, write_shifts
+from taulong.shifts.files import write_shifts
+from taulong.shifts.generation import generate_shifts
 
 ATTACKS = {
     "script": "<script>alert(1)</script>",

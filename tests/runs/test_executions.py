@@ -23,7 +23,8 @@ from taulong.errors import ConfigError, DataError, RunError
 from taulong.runs import execution as runs
 from taulong.runs.accounts import Account, Spending
 from taulong.runs.execution import RunConfig, RunFolder, estimate_run, execute_runs
-from taulong.shifts.generation import generate_shifts, write_shifts
+from taulong.shifts.files import write_shifts
+from taulong.shifts.generation import generate_shifts
 
 CANARY = "canary-7f3a9c51d2e84b06"
 PRICES = {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}

@@ -15,7 +15,9 @@ from taulong.errors import ConfigError, DataError
 from taulong.paths import ROOT
 from taulong.runs import execution as runs
 from taulong.runs.execution import RunConfig, RunFolder, execute_runs
-from taulong.shifts.generation import ShiftConfig, generate_shifts, write_shifts
+from taulong.shifts.configuration import ShiftConfig
+from taulong.shifts.files import write_shifts
+from taulong.shifts.generation import generate_shifts
 
 UNHASHABLE = '{"record":{"agent":[],"memory_mode":"none","shift_id":"a","trial":0,"position":1}}'
 SMALL = ShiftConfig(num_cases=4, teaching_count=1)

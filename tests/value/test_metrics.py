@@ -7,7 +7,8 @@ from synthetic import make_records
 
 from taulong.errors import DataError
 from taulong.runs.execution import RunConfig, execute_runs
-from taulong.shifts.generation import generate_shifts, write_shifts
+from taulong.shifts.files import write_shifts
+from taulong.shifts.generation import generate_shifts
 from taulong.value import (
     IncompleteRecords,
     MixedRecords,
