@@ -11,7 +11,8 @@ from taulong.backend import Orchestrator, Role, Task, TerminationReason
 from taulong.cases.agents import new_agent
 from taulong.cases.customer import ScriptedCustomer
 from taulong.cases.environment import MASKED_ANSWERS, CaseEnvironment, NotebookTools, customer_tool_types
-from taulong.cases.models import BrokenMessage, Model, ModelCalls, ModelFailure, case_seed
+from taulong.cases.failures import BrokenMessage, ModelFailure
+from taulong.cases.models import Model, ModelCalls, case_seed
 from taulong.graders.verdicts import GRADER_VERSION, GRADERS, grade
 from taulong.keys import scrub
 from taulong.memory.modes import Memory

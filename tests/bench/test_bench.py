@@ -24,7 +24,8 @@ from taulong.bench.taskset import BENCH_MODES, BenchConfig, ShiftTaskset  # noqa
 from taulong.bench.traces import import_traces, read_rollouts, read_traces  # noqa: E402
 from taulong.errors import DataError  # noqa: E402
 from taulong.memory.modes import MEMORY_MODES  # noqa: E402
-from taulong.runs.execution import RunConfig, execute_runs  # noqa: E402
+from taulong.runs.config import RunConfig  # noqa: E402
+from taulong.runs.execution import execute_runs  # noqa: E402
 from taulong.shifts.generation import ShiftConfig, generate_shifts, write_shifts  # noqa: E402
 from taulong.value.metrics import case_metrics, read_table, require_complete, shift_rewards  # noqa: E402
 

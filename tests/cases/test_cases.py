@@ -28,7 +28,7 @@ from taulong.cases.agents import ScriptedAgent
 from taulong.cases.case import ENDINGS, run_case
 from taulong.cases.environment import DONE_UNSEEN, NOT_AVAILABLE, NOT_CARRIED_OUT
 from taulong.graders.verdicts import GRADERS
-from taulong.runs.execution import Unit, run_unit
+from taulong.runs.units import Unit, run_unit
 from taulong.shifts.causes import recurring_causes
 from taulong.shifts.generation import generate_shifts
 

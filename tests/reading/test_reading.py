@@ -19,7 +19,8 @@ from taulong.reading.conversation import (
     open_case,
     visible,
 )
-from taulong.runs.execution import RunConfig, execute_runs
+from taulong.runs.config import RunConfig
+from taulong.runs.execution import execute_runs
 from taulong.shifts.generation import generate_shifts, write_shifts
 
 ATTACKS = {
