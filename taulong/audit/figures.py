@@ -6,7 +6,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from taulong.audit.mutations import ALL_GRADERS, NOT_LICENSED
-from taulong.value.figures import DOUBLE, STYLE
+from taulong.value.figures.style import DOUBLE, STYLE
 
 LABELS = {
     "official": "official\nreward", "strict_stock": "strict,\nstock", "strict_synced": "strict,\nsynced",

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         whole = name == NAME
         plan = RunConfig(name, AGENTS if whole else CAP_AGENTS, MODES if whole else ("none", "notebook"))
         folder = execute_runs(plan, name, arguments.workers, fresh=True, progress=True)
-        print(f"{shown(folder.path)}: {folder.account.scored} of {folder.account.planned} cases scored")
+        print(f"{shown(folder.path)}: {folder.account}")
     notebooks = {
         "10_generate_shifts": {"shifts": NAME, "num_shifts": arguments.num_shifts},
         "20_execute_runs": {"shifts": NAME, "run": NAME, "agents": AGENTS, "memory_modes": MODES, "fresh": False},

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from taulong.value.statistics import cluster_interval, share_interval
+from taulong.value.statistics.intervals import cluster_interval, share_interval
 
 
 def smooth(rng: np.random.Generator, shape: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray, float]:

@@ -11,11 +11,11 @@ import nbformat
 import pytest
 from endpoint import Endpoint, scripted_sides
 
-from taulong.batch import notebooks
-from taulong.batch.notebooks import (
+from taulong.batch import (
     NotebookError,
     check_parameters,
     execute_in_place,
+    notebooks,
     parse_parameter,
     printed,
     read_defaults,

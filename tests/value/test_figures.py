@@ -5,13 +5,19 @@ import pandas as pd
 import pytest
 from synthetic import CAUSES, make_records, pair_table
 
-from taulong.value.figures import (
+from taulong.value import (
     AGENT_COLOURS,
     MODE_STYLE,
+    MODES,
+    MixedRecords,
     cap_table,
+    case_metrics,
+    contrast,
     curve_table,
+    estimates_table,
     evidence_table,
     lookalike_table,
+    memory_contrasts,
     plot_caps,
     plot_curves,
     plot_evidence,
@@ -21,9 +27,10 @@ from taulong.value.figures import (
     plot_rewards,
     reward_table,
     save_figure,
+    share_interval,
+    suspect_cases,
+    with_owed,
 )  # fmt: skip
-from taulong.value.metrics import MODES, MixedRecords, case_metrics, suspect_cases, with_owed
-from taulong.value.statistics import contrast, estimates_table, memory_contrasts, share_interval
 
 AGENTS = ("learner", "guesser", "parrot", "transferrer", "meddler")
 

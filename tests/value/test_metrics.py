@@ -9,7 +9,7 @@ from taulong.errors import DataError
 from taulong.runs.config import RunConfig
 from taulong.runs.execution import execute_runs
 from taulong.shifts.generation import generate_shifts, write_shifts
-from taulong.value.metrics import (
+from taulong.value import (
     IncompleteRecords,
     MixedRecords,
     case_metrics,

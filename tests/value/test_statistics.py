@@ -14,37 +14,35 @@ from synthetic import make_records, pair_table
 
 from taulong.batch.report import ReportConfig
 from taulong.errors import ConfigError
-from taulong.value.coverage import (
-    clustered_t,
-    coverage_table,
-    equal,
-    lumpy,
-    not_clustered,
-    one_baseline,
-    point_coverage,
-    smooth,
-)
-from taulong.value.metrics import with_owed
-from taulong.value.statistics import (
+from taulong.value import (
     Estimate,
     arm_mean,
     cluster_interval,
+    clustered_t,
     contrast,
+    coverage_table,
+    equal,
     estimates_table,
     fewest_trials,
     fieller,
     headroom_share,
     holm,
     learning_slope,
+    lumpy,
     memory_contrasts,
+    not_clustered,
+    one_baseline,
     p_text,
     pass_hat_k,
     plan_shifts,
+    point_coverage,
     reward_contrasts,
     share_interval,
     sign_flip_p,
+    smooth,
     t_power,
     variance_components,
+    with_owed,
 )  # fmt: skip
 
 NOTEBOOK, NONE = ("learner", "notebook"), ("learner", "none")
