@@ -14,6 +14,7 @@ import pandas as pd
 import taulong
 from taulong.audit.tables import markdown_table
 from taulong.batch.reproduction import results_table
+from taulong.cases.record import columns_table
 from taulong.cli import command_parsers
 from taulong.paths import AUDIT, FIGURES, NOTEBOOKS
 
@@ -41,6 +42,7 @@ def tables() -> dict[str, str]:
     kept = {path.stem: path.read_text(encoding="utf-8") for path in sorted(AUDIT.glob("*.md"))}
     return {
         **kept,
+        "columns": columns_table(),
         "default_run": results_table(),
         "audit": markdown_table(pd.read_csv(AUDIT / "audit-full" / "graders.csv")),
     }

@@ -29,7 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     from taulong.batch.notebooks import run_notebook
     from taulong.runs.config import RunConfig
     from taulong.runs.execution import execute_runs
-    from taulong.shifts.generation import ShiftConfig, generate_shifts, write_shifts
+    from taulong.shifts.configuration import ShiftConfig
+    from taulong.shifts.files import write_shifts
+    from taulong.shifts.generation import generate_shifts
 
     sets = {NAME: ShiftConfig(), **{cap_name(cap): ShiftConfig(notebook_cap=cap) for cap in CAPS}}
     for name, config in sets.items():

@@ -17,7 +17,7 @@ from pydantic import model_validator
 
 from taulong.errors import ConfigError, RunError, check_name
 from taulong.memory.modes import MEMORY_MODES
-from taulong.shifts.generation import ShiftConfig, shift_seeds
+from taulong.shifts.configuration import ShiftConfig, shift_seeds
 
 BENCH_MODES = tuple(mode for mode in MEMORY_MODES if mode != "frozen")  # a second pass is no rollout of its own
 

@@ -8,7 +8,10 @@ from pathlib import Path
 
 from taulong.errors import DataError
 from taulong.paths import atomic_write, located
-from taulong.shifts.generation import Shift, ShiftConfig, generate_shift, read_shifts, shift_paths, write_shifts
+from taulong.shifts.configuration import ShiftConfig
+from taulong.shifts.files import read_shifts, shift_paths, write_shifts
+from taulong.shifts.generation import generate_shift
+from taulong.shifts.stream import Shift
 
 TASK = "ShiftTask"  # the class of taulong.bench.taskset whose name the library writes
 

@@ -30,18 +30,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "json_object",
             "without_reasoning",
         ],
-        "case": [
-            "CONSENT",
-            "CaseOrchestrator",
-            "CaseRun",
-            "ENDINGS",
-            "GRADING",
-            "MOVING",
-            "grade_again",
-            "is_whole",
-            "new_case_environment",
-            "run_case",
-        ],
+        "case": ["CaseRun", "MOVING", "run_case"],
         "customer": [
             "ASKED",
             "CustomerState",
@@ -62,6 +51,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "NOT_CARRIED_OUT",
             "NotebookTools",
             "customer_tool_types",
+            "new_case_environment",
         ],
         "failures": [
             "BrokenMessage",
@@ -77,6 +67,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "status_code",
             "was_answered",
         ],
+        "facts": ["CONSENT", "Facts", "ended_on_consent", "facts_of"],
+        "grading": ["GRADING", "grade_again", "graded", "is_whole"],
         "models": [
             "ATTEMPTS",
             "LONGEST_BACKOFF",
@@ -89,6 +81,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "case_seed",
             "tool_schemas",
         ],
+        "orchestrator": ["CaseOrchestrator", "ENDINGS"],
+        "record": ["CaseRecord", "columns_table"],
         "requests": [
             "APN_VALUE",
             "APP",

@@ -10,7 +10,7 @@ from taulong.reading.markup import LINES, Markup, Shown, element, visible, wrapp
 if TYPE_CHECKING:
     import pandas as pd
 
-    from taulong.shifts.generation import Shift
+    from taulong.shifts.stream import Shift
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -9,7 +9,8 @@ from taulong import __version__
 from taulong.errors import ConfigError, check_integer, check_name
 from taulong.runs.folder import FORMAT
 from taulong.runs.units import Unit
-from taulong.shifts.generation import Shift, read_manifest, shift_paths
+from taulong.shifts.files import read_manifest, shift_paths
+from taulong.shifts.stream import Shift
 
 if TYPE_CHECKING:
     from taulong.cases.models import Model

@@ -7,7 +7,7 @@ from pathlib import Path
 from taulong.runs.config import RunConfig, run_manifest
 from taulong.runs.folder import RunFolder, run_path
 from taulong.runs.units import held_rows
-from taulong.shifts.generation import read_shifts
+from taulong.shifts.files import read_shifts
 
 # Of the learner on board with the scripted customer, 12 shifts in mode notebook: what a model needs is about this.
 CALLS_A_CASE = {"agent": 9, "user": 10}

@@ -16,7 +16,7 @@ from taulong.runs.config import RunConfig, run_manifest
 from taulong.runs.executors import EXECUTORS, MODEL_THREADS, new_executor
 from taulong.runs.folder import RunFolder, record_key, run_path
 from taulong.runs.units import Unit, held_rows, run_step
-from taulong.shifts.generation import read_shifts
+from taulong.shifts.files import read_shifts
 
 if TYPE_CHECKING:
     from taulong.memory.modes import Memory
@@ -63,7 +63,7 @@ def execute_runs(
         DataError: the folder holds a run of another configuration (names what differs), or the shifts cannot be read.
         RunError: a worker process died, or the scheduler was lost; every case that ended is kept.
     """
-    from taulong.cases.case import is_whole
+    from taulong.cases.grading import is_whole
 
     check_limits(max_cases, max_cost)
     models = bool(config.side("agent") or config.side("user"))
@@ -113,7 +113,7 @@ def _work(
     pool: Executor, window: int, owed: list[Unit], done: dict[Unit, list], account: Account, keep: Callable
 ) -> None:
     """Submit the units' cases, a unit's next when the one before has ended, and keep their rows."""
-    from taulong.cases.case import is_whole
+    from taulong.cases.grading import is_whole
 
     first = ((unit, len(done[unit]), unit.memory(done[unit])) for unit in owed)
     following: deque[tuple[Unit, int, Memory]] = (
@@ -165,7 +165,7 @@ def _progress(account: Account, progress: bool | None) -> Iterator[Callable[[], 
 
 def _grade_owed(units: list[Unit], done: dict[Unit, list[dict]], keep: Callable[[dict], None]) -> None:
     """Grade the whole conversations that have no score yet."""
-    from taulong.cases.case import grade_again
+    from taulong.cases.grading import grade_again
 
     for unit in units:
         for place, row in enumerate(done[unit]):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from taulong.shifts.generation import Case, Shift
+from taulong.shifts.stream import Case, Shift
 
 if TYPE_CHECKING:
     from taulong.cases.models import Model
@@ -75,7 +75,7 @@ def run_unit(unit: Unit, done: Sequence[dict] = (), on_case: Callable[[dict], No
         done: rows of its first cases, from an earlier session.
         on_case: called with each row as soon as its case has ended.
     """
-    from taulong.cases.case import is_whole
+    from taulong.cases.grading import is_whole
 
     memory, rows = unit.memory(done), []
     for step in range(len(done), len(unit.steps)):
@@ -90,7 +90,7 @@ def run_unit(unit: Unit, done: Sequence[dict] = (), on_case: Callable[[dict], No
 
 def held_rows(units: list[Unit], rows: dict[tuple, dict]) -> tuple[dict[tuple, dict], dict[Unit, list[dict]]]:
     """Return (rows of the plan worth keeping, by key; rows of each unit's first cases whose conversation is whole)."""
-    from taulong.cases.case import is_whole
+    from taulong.cases.grading import is_whole
 
     kept: dict[tuple, dict] = {}
     done: dict[Unit, list[dict]] = {}

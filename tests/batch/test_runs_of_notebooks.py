@@ -23,7 +23,8 @@ from taulong.batch import (
     write_metrics,
 )
 from taulong.paths import ROOT
-from taulong.shifts.generation import generate_shifts, write_shifts
+from taulong.shifts.files import write_shifts
+from taulong.shifts.generation import generate_shifts
 
 FIXTURES = Path(__file__).parent / "fixtures" / "notebooks"
 DEFAULTS = read_defaults(FIXTURES / "good.ipynb")

@@ -19,7 +19,8 @@ from verifiers.v1.configs.eval import EvalConfig
 
 from taulong.cases.models import Model
 from taulong.runs.units import Unit, run_unit
-from taulong.shifts.generation import generate_shifts, write_shifts
+from taulong.shifts.files import write_shifts
+from taulong.shifts.generation import generate_shifts
 
 ENDPOINT = Path(__file__).parents[1] / "endpoint.py"
 MODES = ("none", "notebook")

@@ -19,6 +19,7 @@ from functools import partial
 from taulong import backend
 from taulong.backend import Task
 from taulong.cases import case as cases
+from taulong.cases import orchestrator
 from taulong.cases.agents import AGENTS, ScriptedAgent
 from taulong.cases.customer import ScriptedCustomer
 from taulong.cases.environment import CaseEnvironment, NotebookTools
@@ -87,7 +88,7 @@ def official_alone(shift):
             (shift.split, shift.seed, case.position, 0),
             AGENTS["learner"],
         )
-        conversation = cases.CaseOrchestrator(
+        conversation = orchestrator.CaseOrchestrator(
             shift.config.patience,
             domain="telecom",
             agent=agent,

@@ -12,7 +12,7 @@ from endpoint import CONTEXT_WINDOW, Endpoint, Fault, rate_limit, say, scripted_
 
 from taulong import backend
 from taulong.cases import case as cases
-from taulong.cases import models
+from taulong.cases import grading, models
 from taulong.cases.answers import DEEPEST, without_reasoning
 from taulong.cases.case import run_case
 from taulong.cases.environment import NotebookTools
@@ -505,13 +505,15 @@ def test_a_unit_stops_at_a_failed_conversation(shift):
 
 def test_a_grader_that_fails_costs_no_conversation(shift, monkeypatch):
     whole = first_case_scripted(shift)
-    monkeypatch.setattr(cases, "grade", lambda *_: 1 / 0)
+    monkeypatch.setattr(grading, "grade", lambda *_: 1 / 0)
     rows = run_unit(Unit(shift, "notebook", "learner"))
     assert {row["record"]["reason"] for row in rows} == {"grading: ZeroDivisionError: division by zero"}
     assert len(rows) == 8
     assert all(row["record"]["official_reward"] is None for row in rows)
     monkeypatch.undo()
-    again = cases.grade_again(shift.cases[0], first_memory("notebook", shift), rows[0]["record"], rows[0]["transcript"])
+    again = grading.grade_again(
+        shift.cases[0], first_memory("notebook", shift), rows[0]["record"], rows[0]["transcript"]
+    )
     assert again == whole
 
 

@@ -22,7 +22,8 @@ from taulong.reading import (
 )
 from taulong.runs.config import RunConfig
 from taulong.runs.execution import execute_runs
-from taulong.shifts.generation import generate_shifts, write_shifts
+from taulong.shifts.files import write_shifts
+from taulong.shifts.generation import generate_shifts
 
 ATTACKS = {
     "script": "<script>alert(1)</script>",

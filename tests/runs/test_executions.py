@@ -26,7 +26,8 @@ from taulong.runs.config import RunConfig
 from taulong.runs.estimate import estimate_run
 from taulong.runs.execution import execute_runs
 from taulong.runs.folder import RunFolder
-from taulong.shifts.generation import generate_shifts, write_shifts
+from taulong.shifts.files import write_shifts
+from taulong.shifts.generation import generate_shifts
 
 CANARY = "canary-7f3a9c51d2e84b06"
 PRICES = {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}

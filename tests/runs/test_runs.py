@@ -18,7 +18,9 @@ from taulong.runs import folder as folders
 from taulong.runs.config import RunConfig
 from taulong.runs.execution import execute_runs
 from taulong.runs.folder import APART, KEY, RESULTS, RunFolder, row_line
-from taulong.shifts.generation import ShiftConfig, generate_shifts, write_shifts
+from taulong.shifts.configuration import ShiftConfig
+from taulong.shifts.files import write_shifts
+from taulong.shifts.generation import generate_shifts
 
 UNHASHABLE = '{"record":{"agent":[],"memory_mode":"none","shift_id":"a","trial":0,"position":1}}'
 SMALL = ShiftConfig(num_cases=4, teaching_count=1)

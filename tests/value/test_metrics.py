@@ -8,7 +8,8 @@ from synthetic import make_records
 from taulong.errors import DataError
 from taulong.runs.config import RunConfig
 from taulong.runs.execution import execute_runs
-from taulong.shifts.generation import generate_shifts, write_shifts
+from taulong.shifts.files import write_shifts
+from taulong.shifts.generation import generate_shifts
 from taulong.value import (
     IncompleteRecords,
     MixedRecords,
