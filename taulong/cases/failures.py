@@ -46,8 +46,8 @@ class ProviderError(RuntimeError):
     """An answer that says that the provider failed; ``status_code`` as of an HTTP error."""
 
     def __init__(self, error: object):
-        code = error.get("code") if isinstance(error, dict) else None
-        self.status_code = int(code) if str(code).isdecimal() and 400 <= int(code) < 600 else 500
+        code = str(error.get("code")) if isinstance(error, dict) else ""
+        self.status_code = int(code) if re.fullmatch("[45][0-9][0-9]", code) else 500
         super().__init__(f"in place of an answer: {error}")
 
 
