@@ -64,7 +64,9 @@ class Table(Shown):
         else:
             rows = [[visible(name) for name in self.columns], *cells]
             widths = [max(len(row[at]) for row in rows) for at in range(len(self.columns))]
-            lines = ["  ".join(self._set(row[at], widths[at], at) for at in range(len(widths))).rstrip() for row in rows]
+            lines = [
+                "  ".join(self._set(row[at], widths[at], at) for at in range(len(widths))).rstrip() for row in rows
+            ]
         return "\n".join([*lines, *map(visible, self.notes)])
 
     def _set(self, cell: str, width: int, at: int) -> str:
@@ -96,7 +98,9 @@ def as_table(frame: "pd.DataFrame | pd.Series", notes: Iterable[str] = ()) -> Ta
         frame = frame.reset_index()
     frame.columns = [" ".join(map(str, name)).strip() if isinstance(name, tuple) else str(name) for name in frame]
     frame, said = _footnotes(_joined(frame.copy()))
-    frame = frame[[name for name in frame if frame[name].dtype.kind in "iufb" or not frame[name].fillna("").eq("").all()]]
+    frame = frame[
+        [name for name in frame if frame[name].dtype.kind in "iufb" or not frame[name].fillna("").eq("").all()]
+    ]
     cells = [_texts(name, frame[name]) for name in frame]
     numbers = frozenset(at for at, texts in enumerate(cells) if _is_number(texts))
     heads = tuple(name.replace("_", " ") for name in frame)
@@ -159,7 +163,9 @@ def _footnotes(frame: "pd.DataFrame") -> tuple["pd.DataFrame", list[str]]:
     signs = {note: "".join(DIGITS[int(digit)] for digit in str(at)) for at, note in enumerate(notes, 1)}
     marks = [f" {signs[note]}" if note in signs else "" for note in frame["note"]]
     first = frame.columns[0]
-    frame = frame.drop(columns="note").assign(**{first: [f"{a}{mark}" for a, mark in zip(frame[first], marks, strict=True)]})
+    frame = frame.drop(columns="note").assign(
+        **{first: [f"{a}{mark}" for a, mark in zip(frame[first], marks, strict=True)]}
+    )
     return frame, [f"{sign} {note}" for note, sign in signs.items()]
 
 

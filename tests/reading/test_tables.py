@@ -68,10 +68,18 @@ def test_results_in_the_one_look():
     table = with_owed(make_records(("parrot", "learner"), num_shifts=8))
     metrics = case_metrics(table)
     metrics = metrics[metrics["reward"] != "gated_reward"]
-    shown = as_table(metrics.pivot_table(index=["agent", "memory_mode"], columns="metric", values="count", aggfunc="first", sort=False))
+    shown = as_table(
+        metrics.pivot_table(
+            index=["agent", "memory_mode"], columns="metric", values="count", aggfunc="first", sort=False
+        )
+    )
     assert shown.columns[:3] == ("agent", "memory mode", "masked env accuracy")
     assert shown.rows[1] == ("learner", "notebook", "32 of 32", "16 of 16", "16 of 16", "0 of 32")
-    forest = as_table(estimates_table(memory_contrasts(table))[["name", "value", "low", "high", "level", "p_holm", "cases", "planned", "note"]])
+    forest = as_table(
+        estimates_table(memory_contrasts(table))[
+            ["name", "value", "low", "high", "level", "p_holm", "cases", "planned", "note"]
+        ]
+    )
     assert forest.columns == ("name", "value [95 % interval]", "p holm", "cases")
     assert forest.rows[0][1].startswith("+")
     assert "[+" in forest.rows[0][1]
@@ -86,7 +94,10 @@ def test_results_in_the_one_look():
 
 def test_every_value_of_a_frame_is_shown_and_no_row_number():
     generator = random.Random(0)
-    frame = pd.DataFrame({"case_id": [f"eval-{at}/1" for at in range(40)], "seed": [generator.randrange(10**6) for _ in range(40)]}, index=range(900, 940))
+    frame = pd.DataFrame(
+        {"case_id": [f"eval-{at}/1" for at in range(40)], "seed": [generator.randrange(10**6) for _ in range(40)]},
+        index=range(900, 940),
+    )
     shown = as_table(frame)
     assert shown.columns == ("case id", "seed")
     assert [row[1] for row in shown.rows] == [f"{seed:,}" for seed in frame["seed"]]
