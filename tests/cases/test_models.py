@@ -13,13 +13,16 @@ from endpoint import CONTEXT_WINDOW, Endpoint, Fault, rate_limit, say, scripted_
 from taulong import backend
 from taulong.cases import case as cases
 from taulong.cases import grading, models
+from taulong.cases.answers import DEEPEST, without_reasoning
 from taulong.cases.case import run_case
 from taulong.cases.environment import NotebookTools
-from taulong.cases.models import ATTEMPTS, Model, ModelCalls, case_seed, without_reasoning
+from taulong.cases.failures import ModelFailure
+from taulong.cases.models import ATTEMPTS, Model, ModelCalls, case_seed
 from taulong.errors import ConfigError
 from taulong.keys import refuse_keys, scrub, without_keys
 from taulong.memory.modes import first_memory
-from taulong.runs.execution import RunConfig, Unit, run_unit
+from taulong.runs.config import RunConfig
+from taulong.runs.units import Unit, run_unit
 from taulong.shifts.generation import generate_shifts
 
 CANARY = "canary-7f3a9c51d2e84b06"
@@ -154,8 +157,10 @@ def test_text_beside_a_tool_call_is_not_delivered(shift):
         say(None, ("get_customer_by_phone", '{"phone_number": [-1e400]}')),
         say(None, ("get_customer_by_phone", f'{{"phone_number": {"[" * 900}{"]" * 900}}}')),
         say(None, tool_calls=[{"id": "call-1", "type": "custom", "custom": {"name": "x", "input": "y"}}]),
+        say(None, tool_calls=[{"id": "1", "type": "function", "function": {"arguments": "{}"}}]),
+        say(None, ("", "{}")),
     ],
-    ids=["none", "blank", "reasoning", "cut", "list", "nan", "infinity", "deep", "custom"],
+    ids=["none", "blank", "reasoning", "cut", "list", "nan", "infinity", "deep", "custom", "no name", "empty name"],
 )
 def test_a_message_that_cannot_be_delivered_ends_the_case_as_its_senders_error(shift, side, ending, outcome, answer):
     with Endpoint(faults=[answer]) as endpoint:
@@ -167,9 +172,21 @@ def test_a_message_that_cannot_be_delivered_ends_the_case_as_its_senders_error(s
     assert run.record["unpriced_calls"] == 1
 
 
-@pytest.mark.parametrize("value", ["[" * 3000 + "]" * 3000, "9" * 5000], ids=["deep", "long integer"])
-def test_arguments_that_litellm_cannot_read_are_their_senders_error_and_not_asked_for_again(shift, value):
-    with Endpoint(faults=[say(None, ("get_details_by_id", f'{{"id": {value}}}'))]) as endpoint:
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"function": {"name": "get_details_by_id", "arguments": f'{{"id": {"[" * 3000}{"]" * 3000}}}'}},
+        {"function": {"name": "get_details_by_id", "arguments": f'{{"id": {"9" * 5000}}}'}},
+        {"function": {"name": "get_details_by_id", "arguments": [1]}},
+        {"function": None},
+        {},
+        "get_details_by_id",
+    ],
+    ids=["deep", "long integer", "arguments as a list", "null function", "no function", "a text"],
+)
+def test_a_call_that_litellm_cannot_read_is_its_senders_error_and_not_asked_for_again(shift, call):
+    call = {"id": "1", "type": "function", **call} if isinstance(call, dict) else call
+    with Endpoint(faults=[say(None, tool_calls=[call])]) as endpoint:
         run = first_case(shift, endpoint)
     assert (run.record["ending"], run.record["outcome"]) == ("agent_error", "scored")
     assert len(endpoint.requests) == run.record["unpriced_calls"] == 1
@@ -177,7 +194,7 @@ def test_arguments_that_litellm_cannot_read_are_their_senders_error_and_not_aske
 
 
 def test_arguments_may_be_as_deep_as_records_can_hold(shift):
-    levels = models.DEEPEST  # of lists, in the object
+    levels = DEEPEST  # of lists, in the object
     for depth, ending in ((levels, "customer_stop"), (levels + 1, "agent_error")):
         deep = say(None, ("get_details_by_id", f'{{"id": {"[" * depth}{"]" * depth}}}'))
         with Endpoint(faults=[deep], fault=lambda *_: GIVE_UP) as endpoint:
@@ -542,10 +559,7 @@ def test_a_call_is_unpriced_without_a_price_or_without_token_counts(shift):
 
 UNREADABLE = {
     "content in parts": say([{"type": "text", "text": "hi"}]),
-    "arguments as a list": say(
-        None, tool_calls=[{"id": "1", "type": "function", "function": {"name": "x", "arguments": [1]}}]
-    ),
-    "no function": say(None, tool_calls=[{"id": "1", "type": "function"}]),
+    "content as a number": say(7),
 }
 
 
@@ -775,10 +789,10 @@ def test_a_short_key_is_not_taken_out_of_what_is_said(shift):
 
 def test_a_failures_traceback_holds_no_key(shift):
     calls = models.ModelCalls(Model("openai/tested", {"base_url": "http://127.0.0.1:9/v1"}), 1)
-    models.ModelFailure("x", ValueError(CANARY))
+    ModelFailure("x", ValueError(CANARY))
     with Endpoint(fault=lambda *_: Fault("status", 401, f"Incorrect API key provided: {CANARY}")) as endpoint:
         calls.arguments["base_url"] = endpoint.url
-        with pytest.raises(models.ModelFailure) as failed:
+        with pytest.raises(ModelFailure) as failed:
             calls.complete(
                 model="openai/tested", messages=[{"role": "user", "content": "hi"}], tools=None, **calls.arguments
             )
