@@ -1,6 +1,7 @@
 """What each reward of tau2 sees, in both directions: inaction and stray writes that are paid, honest work that is not."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -12,7 +13,7 @@ from taulong.audit.variations import make_variations
 from taulong.backend import Task
 from taulong.domains.domain import DOMAINS, find_domain
 from taulong.domains.state import changes
-from taulong.errors import check_name
+from taulong.errors import ConfigError, check_name
 from taulong.progress import progress_bar
 
 QUESTIONS = {
@@ -20,6 +21,30 @@ QUESTIONS = {
     "stray": "a forbidden extra write is paid",
     "honest": "correct work in another form is refused",
 }
+
+
+@dataclass(frozen=True)
+class DomainAuditConfig:
+    """What is audited, in both directions.
+
+    Attributes:
+        domains: in the order of tables and figure.
+        tasks: split of telecom's tasks, ``small`` (20), ``base`` (114) or ``full`` (2,285); other domains are taken whole.
+
+    Raises ConfigError naming the near match, also for a domain that the installed tau2 does not have.
+    """
+
+    domains: tuple[str, ...] = ("airline", "retail", "telecom")
+    tasks: str = "small"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "domains", tuple(self.domains))
+        check_name("tasks", self.tasks, ("small", "base", "full"))
+        if not self.domains or len(set(self.domains)) != len(self.domains):
+            raise ConfigError(f"domains: {self.domains!r}; accepted: one or more of {', '.join(DOMAINS)}, each once")
+        for domain in self.domains:
+            check_name("domains", domain, DOMAINS)
+            check_name("domains", domain, backend.registry.get_domains())
 
 
 def domain_tasks(domain: str, split: str = "full") -> tuple[Task, ...]:
@@ -42,7 +67,11 @@ def audit_domain(domain: str, split: str = "full", progress: bool = True) -> dic
             golds.append(build_gold(task, domain))
             rows += variation_rows(golds[-1])
             bar.update()
-    return {"inaction": inaction(golds), "variations": pd.DataFrame(rows, columns=VARIATION_COLUMNS), "health": gold_health(golds)}
+    return {
+        "inaction": inaction(golds),
+        "variations": pd.DataFrame(rows, columns=VARIATION_COLUMNS),
+        "health": gold_health(golds),
+    }
 
 
 VARIATION_COLUMNS = (
@@ -91,7 +120,8 @@ def directions(tables: Sequence[dict[str, pd.DataFrame]]) -> pd.DataFrame:
     for found in tables:
         idle = found["inaction"][found["inaction"]["variant"] == "nothing"]
         made = found["variations"]
-        wrong, honest = made[made["operator"].isin(("stray", "beside"))], made[made["kind"] == "honest"]
+        wrong = made[made["operator"].isin(("stray", "beside"))]
+        honest = made[(made["kind"] == "honest") & (made["operator"] != "read")]  # a read more is no form of the work
         domain = idle["domain"].iloc[0]
         refused = honest["outcome"] == "0"
         judge = (idle["outcome"] == "judge decides").sum()
@@ -113,6 +143,33 @@ def _tasks(runs: pd.DataFrame, holds: pd.Series) -> tuple[int, int]:
 
 def _judged(runs: pd.DataFrame) -> tuple[int]:
     return (runs.loc[runs["outcome"] == "judge decides", "task_id"].nunique(),)
+
+
+def audit_domains(config: DomainAuditConfig, progress: bool = True) -> dict[str, pd.DataFrame]:
+    """Return the tables of all domains: ``directions``, ``idle``, ``operators``, ``health`` and, a row a run, ``inaction`` and
+    ``variations``."""
+    found = [audit_domain(domain, config.tasks, progress) for domain in config.domains]
+    whole = {name: pd.concat([tables[name] for tables in found], ignore_index=True) for name in found[0]}
+    return {"directions": directions(found), "idle": idle_counts(found), "operators": operator_counts(found), **whole}
+
+
+def direction_metrics(tables: dict[str, pd.DataFrame]) -> dict:
+    """Return the numbers of the tables by name: ``airline, official, nothing`` -> count, of, judge; gold that fails."""
+    rows = tables["directions"].to_dict("records")
+    health = tables["health"]
+    failing = health[health["failing"] != ""]
+    return {
+        "directions": {
+            f"{row['domain']}, {row['reward']}, {row['question']}": {
+                name: int(row[name]) for name in ("count", "of", "judge")
+            }
+            for row in rows
+        },
+        "gold_with_failing_calls": failing.groupby("domain").size().to_dict(),
+        "gold_with_failing_writes": failing[failing["failing_writes"] != ""].groupby("domain").size().to_dict(),
+        "gold_that_changes_nothing": health[health["changes_nothing"]].groupby("domain").size().to_dict(),
+        "runs": len(tables["variations"]) + len(tables["inaction"]),
+    }
 
 
 def operator_counts(tables: Sequence[dict[str, pd.DataFrame]]) -> pd.DataFrame:
@@ -143,7 +200,9 @@ def idle_counts(tables: Sequence[dict[str, pd.DataFrame]]) -> pd.DataFrame:
     rows = []
     for (domain, name), group in made.groupby(["domain", "basis"], sort=False):
         paid = group[group["outcome"] == "1"]
-        first = {variant: (paid["variant"] == variant).sum() for variant in ("nothing", "strings", "transfer", "reference")}
+        first = {
+            variant: (paid["variant"] == variant).sum() for variant in ("nothing", "strings", "transfer", "reference")
+        }
         idle = group[group["variant"] == "nothing"]
         rows.append(
             {
@@ -156,4 +215,3 @@ def idle_counts(tables: Sequence[dict[str, pd.DataFrame]]) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
-

@@ -6,7 +6,7 @@ stands in no rate.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -53,7 +53,9 @@ def make_variations(gold: Gold) -> list[Variation]:
     found: dict[str, Variation] = {}
     rules = (_strays, _reads) if domain.has_own_matrix else RULES
     for made in itertools.chain.from_iterable(rule(gold, domain, steps, writes) for rule in rules):
-        found.setdefault(repr([step if isinstance(step, str) else (step.name, step.arguments) for step in made.steps]), made)
+        found.setdefault(
+            repr([step if isinstance(step, str) else (step.name, step.arguments) for step in made.steps]), made
+        )
     return list(found.values())
 
 
@@ -79,7 +81,9 @@ def _strays(gold, domain, steps, writes) -> Iterator[Variation]:
     for stray in domain.find_strays():
         made = (*steps, stray.call)
         if _lands(gold, made):
-            yield Variation("stray", stray.name, "wrong", "a write on the record of somebody the task is not about", made)
+            yield Variation(
+                "stray", stray.name, "wrong", "a write on the record of somebody the task is not about", made
+            )
 
 
 def _beside(gold, domain, steps, writes) -> Iterator[Variation]:
@@ -114,10 +118,11 @@ def _less(gold, domain, steps, writes) -> Iterator[Variation]:
 
 def _lists(gold, domain, steps, writes) -> Iterator[Variation]:
     """The lists of a call in another order, those that belong together together."""
-    for kind, groups, reason in (
+    choices: tuple[tuple[Kind, Mapping, str], ...] = (
         ("honest", domain.unordered, "the order of the list says nothing"),
         ("open", domain.debatable, "one may argue that the order says something"),
-    ):
+    )
+    for kind, groups, reason in choices:
         for position, step in writes:
             for group in groups.get(step.name, ()):
                 lists = {name: step.arguments.get(name) or [] for name in group}

@@ -43,7 +43,9 @@ def _strays() -> tuple[Stray, ...]:
     return (
         Stray("cancel_reservation", write("cancel_reservation", **here)),
         Stray("send_certificate", write("send_certificate", user_id=user["user_id"], amount=100)),
-        Stray("update_reservation_baggages", write("update_reservation_baggages", **here, **bags, payment_id=_card(user))),
+        Stray(
+            "update_reservation_baggages", write("update_reservation_baggages", **here, **bags, payment_id=_card(user))
+        ),
         Stray("update_reservation_passengers", write("update_reservation_passengers", **here, passengers=passengers)),
         Stray(
             "update_reservation_flights",
