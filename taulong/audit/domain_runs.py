@@ -24,6 +24,7 @@ class Gold:
         task: the task.
         domain: its domain's name.
         hashes: of the agent's and the user's database, as the stock evaluator reaches them.
+        initial: what of the agent's database is not as shipped when the task begins.
         changes: what of the agent's database is not as shipped after the gold calls, made as a run makes them.
         failing: the gold calls that fail, and whether each is a write: ((position, tool, is a write), ...).
     """
@@ -31,6 +32,7 @@ class Gold:
     task: Task
     domain: str
     hashes: tuple[str, str]
+    initial: dict
     changes: dict
     failing: tuple[tuple[int, str, bool], ...]
 
@@ -65,7 +67,7 @@ def build_gold(task: Task, domain: str) -> Gold:
             failing.append((position, action.name, is_write(environment, action.name)))
     hashes = state_hash(environment), environment.get_user_db_hash()
     synced = play_run(task, domain, gold_calls(task)).environment
-    return Gold(task, domain, hashes, changes(synced), tuple(failing))
+    return Gold(task, domain, hashes, changes(begin(task, domain)), changes(synced), tuple(failing))
 
 
 def is_write(environment: Environment, tool: str) -> bool:

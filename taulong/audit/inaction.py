@@ -7,6 +7,7 @@ import pandas as pd
 from taulong.audit.domain_runs import Gold, begin, is_write, outcome, play_run, reference_steps, strings
 from taulong.audit.scripts import call, gold_calls
 from taulong.backend import Task, ToolCall
+from taulong.frame.delta import same
 
 TRANSFER = "transfer_to_human_agents"
 
@@ -54,7 +55,7 @@ def gold_health(golds: Sequence[Gold]) -> pd.DataFrame:
         writes = [asked for asked in gold_calls(gold.task) if is_write(environment, asked.name)]
         failing = [f"{position}:{tool}" for position, tool, _ in gold.failing]
         failing_writes = [f"{position}:{tool}" for position, tool, writing in gold.failing if writing]
-        nothing = bool(writes) and not gold.changes
+        nothing = bool(writes) and same(gold.changes, gold.initial)
         unread = _unread(gold.task)
         if failing or nothing or unread:
             rows.append(

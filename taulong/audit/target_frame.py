@@ -36,9 +36,9 @@ def judge_state(gold: Gold, changed: dict) -> Parts:
 
     Only records that the reference or the run has touched are looked at: the others are as shipped on both sides.
     """
-    paths = sorted(gold.changes.keys() | changed.keys())
-    before = {path: shipped(gold.domain, *path.split("/", 1)) for path in paths}
-    start, reference, end = (_manifest(gold, {**before, **after}) for after in ({}, gold.changes, changed))
+    paths = sorted(gold.initial.keys() | gold.changes.keys() | changed.keys())
+    kept = {path: shipped(gold.domain, *path.split("/", 1)) for path in paths}
+    start, reference, end = (_manifest(gold, {**kept, **after}) for after in (gold.initial, gold.changes, changed))
     footprint = build_footprint(gold.task.id, [(start, reference)])
     verdict = judge(start, end, footprint, licences=(), task=gold.task.id, database=True)
     return Parts(not verdict.target, not verdict.outside, not verdict.form, verdict)

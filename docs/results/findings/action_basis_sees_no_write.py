@@ -22,5 +22,7 @@ for task in tasks:
         messages += [AssistantMessage(role="assistant", tool_calls=[call]), environment.get_response(call)]
     run = SimulationRun(id="stray", task_id=task.id, start_time="", end_time="", duration=0, messages=messages,
                         termination_reason=TerminationReason.USER_STOP)  # fmt: skip
-    paid += evaluate_simulation(run, task, EvaluationType.ACTION, solo_mode=False, domain="banking_knowledge").reward == 1
+    paid += (
+        evaluate_simulation(run, task, EvaluationType.ACTION, solo_mode=False, domain="banking_knowledge").reward == 1
+    )
 print(f"a forbidden extra write is paid in {paid} of {len(tasks)} tasks")
