@@ -6,8 +6,10 @@ accident. Every run is a Harbor trial of its own.
 
 import asyncio
 import json
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -185,3 +187,13 @@ def audit_tasks(
                 footprints[footprint.task] = footprint
             bar.update()
     return rows, footprints
+
+
+def no_namespaces() -> str | None:
+    """Return why commands cannot be run here, or None: a machine may not let its users make namespaces."""
+    if sys.platform != "linux":
+        return f"an environment in a folder needs Linux namespaces; this is {sys.platform}"
+    if shutil.which("unshare") is None:
+        return "an environment in a folder needs unshare, of util-linux"
+    command = "unshare --user --map-root-user --mount --pid --fork true"
+    return None if os.system(f"{command} 2>/dev/null") == 0 else "this machine does not let its users make namespaces"

@@ -111,7 +111,7 @@ class FolderEnvironment(BaseEnvironment):
     def _copy(self, source: str, target: str, several: bool) -> None:
         found = sorted(self.environment_dir.glob(source)) if source != "." else [self.environment_dir]
         if not found:
-            raise DataError(f"Dockerfile: COPY {source}: there is no such file in {self.environment_dir}")
+            raise DataError(f"Dockerfile: COPY {source}: there is no such file beside it")
         place = self.place(os.path.join(self.workdir, target))
         for path in found:
             if path.is_dir():
@@ -220,13 +220,3 @@ def _provide(packages: Iterable[str], folder: Path) -> None:
             needed = Requirement(text)
             if needed.marker is None or needed.marker.evaluate({"extra": "", "sys_platform": sys.platform}):
                 todo.append(needed.name)
-
-
-def no_namespaces() -> str | None:
-    """Return why commands cannot be run here, or None: a machine may not let its users make namespaces."""
-    if sys.platform != "linux":
-        return f"an environment in a folder needs Linux namespaces; this is {sys.platform}"
-    if shutil.which("unshare") is None:
-        return "an environment in a folder needs unshare, of util-linux"
-    command = "unshare --user --map-root-user --mount --pid --fork true"
-    return None if os.system(f"{command} 2>/dev/null") == 0 else "this machine does not let its users make namespaces"
