@@ -27,7 +27,7 @@ from taulong.cases import case as cases
 from taulong.cases import orchestrator
 from taulong.cases.agents import ScriptedAgent
 from taulong.cases.case import run_case
-from taulong.cases.environment import DONE_UNSEEN, NOT_AVAILABLE, NOT_CARRIED_OUT
+from taulong.cases.environment import NO_STATUS, NOT_AVAILABLE, NOT_CARRIED_OUT
 from taulong.cases.orchestrator import ENDINGS
 from taulong.graders.verdicts import GRADERS
 from taulong.runs.units import Unit, run_unit
@@ -315,7 +315,7 @@ def test_masked_messages_and_the_commitment_are_marked():
     answers = {
         index
         for index, message in enumerate(messages)
-        if message.get("content") in (NOT_AVAILABLE, DONE_UNSEEN, NOT_CARRIED_OUT)
+        if message.get("content") in (NOT_AVAILABLE, NO_STATUS, NOT_CARRIED_OUT)
     }
     assert set(done.transcript["masked_messages"]) == answers != set()
     committed = done.transcript["commitment_message"]

@@ -18,7 +18,7 @@ from conversations import (
 )
 
 from taulong.backend import Task, ToolType
-from taulong.cases.environment import DONE_UNSEEN, NOT_AVAILABLE, NOT_CARRIED_OUT, customer_tool_types
+from taulong.cases.environment import NO_STATUS, NOT_AVAILABLE, NOT_CARRIED_OUT, customer_tool_types
 from taulong.shifts.causes import corrective_tools, recurring_causes, routine_resets
 
 CAUSES = list(recurring_causes())
@@ -81,7 +81,7 @@ def test_every_other_tool_runs_unseen(tool, cause):
     hidden, seen = masked.get_response(call_of(tool)), plain.get_response(call_of(tool))
     assert phone(masked) == phone(plain)
     assert masked.commitment is None
-    assert hidden.content == (seen.content if seen.error else DONE_UNSEEN)
+    assert hidden.content == (seen.content if seen.error else NO_STATUS)
     assert "Status Bar" not in hidden.content
 
 
