@@ -175,7 +175,7 @@ def _record(stage: _Stage, facts: Facts, ending: str, failure: str | None) -> Ca
         **{
             f"{side}_{what}": getattr(stage.calls[side], what) if side in stage.calls else nothing
             for side in ("agent", "user")
-            for what, nothing in (("tokens", 0), ("cost", 0.0))
+            for what, nothing in (("tokens", 0), ("cost", 0.0), ("truncated", 0))
         },
         unpriced_calls=sum(side.unpriced_calls for side in stage.calls.values()),
         outcome="scored" if failure is None else "unscored",
@@ -204,6 +204,7 @@ def _transcript(stage: _Stage, facts: Facts, messages: list, findings: list[dict
         "notebook_after": facts.notebook,
         "messages": [_plain(message) for message in messages],
         "masked_messages": facts.masked,
+        **({"truncated_messages": facts.truncated} if facts.truncated else {}),
         "commitment_message": facts.commitment,
         "undelivered_message": len(messages) - 1 if stage.orchestrator.out_of_patience else None,
         "findings": findings,

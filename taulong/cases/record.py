@@ -80,6 +80,8 @@ class CaseRecord:
     user_tokens: int = _column("tokens of the customer's model")
     agent_cost: float = _column("dollars of the agent's model")
     user_cost: float = _column("dollars of the customer's model")
+    agent_truncated: int = _column("answers of the agent's model cut at its limit of tokens", default=0)
+    user_truncated: int = _column("answers of the customer's model, likewise", default=0)
     unpriced_calls: int = _column("model calls whose price is not known")
     outcome: str = _column("`scored` or `unscored`")
     reason: str | None = _column("why it is unscored", default=None)

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -148,12 +149,13 @@ class Conversation(Shown):
 
     def _answers(self) -> dict[tuple[int, int], int]:
         """Return the index of the answer to each call, by (message, number of the call in it)."""
-        asked, answers = {}, {}
+        asked: deque[tuple[int, int]] = deque()  # answers come in the order of the calls; ids may repeat
+        answers = {}
         for index, message in enumerate(self.transcript["messages"]):
-            for number, call in enumerate(message.get("tool_calls") or ()):
-                asked[call.get("id")] = index, number
-            if message["role"] == "tool" and message.get("id") in asked:
-                answers[asked.pop(message["id"])] = index
+            if message["role"] != "tool":
+                asked = deque((index, number) for number, _ in enumerate(message.get("tool_calls") or ()))
+            elif asked:
+                answers[asked.popleft()] = index
         return answers
 
     @cached_property
