@@ -80,6 +80,8 @@ COLUMNS = [
     "user_tokens",
     "agent_cost",
     "user_cost",
+    "agent_truncated",
+    "user_truncated",
     "unpriced_calls",
     "outcome",
     "reason",

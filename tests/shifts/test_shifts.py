@@ -65,7 +65,7 @@ def digest(generated):
         ("masked_lookalikes", True, "mark: model"),
         ("teaching_first", "yes", "true or false"),
         ("changes", -1, "0 to 24"),
-        ("changes", 3, "at least 2"),
+        ("changes", 5, "at least 2"),
         ("fleets", 7, "1 to 6"),
         ("fleets", 2, "mark: model"),
         ("patience", 0, "1 to 100"),
