@@ -16,7 +16,6 @@ from conversations import (
     phone,
     reward_of,
 )
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -11,12 +11,13 @@ from taulong.shifts.causes import recurring_causes
 from taulong.shifts.configuration import ShiftConfig
 from taulong.shifts.generation import generate_shifts
 
+DEFAULT = ShiftConfig()
 MARKED = ShiftConfig(mark="model")
 SELECTIVE = ShiftConfig(mark="model", masked_lookalikes=True)
 
 
 @cache
-def ran(agent, mode="notebook", config=ShiftConfig()):
+def ran(agent, mode="notebook", config=DEFAULT):
     """Return the records of an agent over eight shifts."""
     rows = [row for shift in generate_shifts(config, num_shifts=8) for row in run_unit(Unit(shift, mode, agent))]
     return pd.DataFrame([row["record"] for row in rows])
