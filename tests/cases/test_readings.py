@@ -1,7 +1,5 @@
 """Both readings that tau2 has of a case, and what a memory that is too long costs."""
 
-import itertools
-
 import pytest
 from conversations import agent_does, block, case_of, official, says
 from endpoint import CONTEXT_WINDOW, Endpoint
@@ -23,7 +21,8 @@ def finished(monkeypatch, case, last):
     def dialogue(self):
         yield None
         yield says("Please turn Wi-Fi Calling off.")
-        yield from itertools.repeat(last(self))
+        while True:
+            yield last(self)
 
     agent_does(monkeypatch, dialogue)
     return run_case(shift, case, first_memory("none", shift), "learner")
@@ -38,7 +37,7 @@ def finished(monkeypatch, case, last):
 )
 def test_the_step_limit_has_two_readings(monkeypatch, last, ending, readings):
     record = finished(monkeypatch, case_of("bad_wifi_calling"), last).record
-    assert record["ending"] == ending
+    assert record["ending"] == ending, record["reason"]
     assert (record["official_reward"], record["simulation_reward"]) == readings
     assert record["outcome"] == "scored"
 
@@ -73,7 +72,7 @@ def test_a_model_that_cannot_take_a_memory_over_the_cap_scores_nothing(length, e
     with Endpoint(fault=lambda *_: CONTEXT_WINDOW) as endpoint:
         model = Model("openai/test", {"base_url": endpoint.url}, key="k")
         record = run_case(shift, case, memory, model).record
-    assert record["ending"] == ending
+    assert record["ending"] == ending, record["reason"]
     scored = (0.0, 0.0, "scored", None)
     values = (record["official_reward"], record["simulation_reward"], record["outcome"], record["reason"])
     assert (values == scored) == (ending == "memory_overflow")
