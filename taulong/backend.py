@@ -145,8 +145,11 @@ __all__ = [
     "completion",
     "database_contents",
     "database_with",
+    "domain_environment",
     "domain_tasks",
+    "domain_tool_schema",
     "environment_maker",
+    "environment_on",
     "evaluate_simulation",
     "get_today",
     "installation",
@@ -252,6 +255,9 @@ def domain_tasks(domain: str) -> tuple[Task, ...]:
     """Return every task of a registered domain, whatever its splits."""
     if domain == "telecom":
         return telecom_tasks("full")
+    folder = DATA_DIR / "tau2" / "domains" / domain
+    if (folder / "tasks").is_dir() or not (folder / "tasks.json").exists():  # a file a task, or another domain's
+        return tuple(registry.get_tasks_loader(domain)())
     return tuple(
         Task.model_validate(task) for task in _telecom.load_file(DATA_DIR / "tau2" / "domains" / domain / "tasks.json")
     )
@@ -327,6 +333,20 @@ def environment_maker(policy_type: str = "manual") -> Callable[..., TelecomEnvir
     return partial(new_environment, policy_type=policy_type)
 
 
+# What a constructor is given so that it asks no service: banking's default makes embeddings of its documents.
+_OPTIONS = {"banking_knowledge": {"retrieval_variant": "no_knowledge"}}
+
+
+def domain_environment(domain: str) -> Environment:
+    """Return an environment of a registered domain, its shipped database read; raises KeyError for an unknown domain."""
+    return registry.get_env_constructor(domain)(**_OPTIONS.get(domain, {}))
+
+
+def environment_on(domain: str, database) -> Environment:
+    """Return a fresh environment of a registered domain on a database of its kind, without reading the shipped one."""
+    return registry.get_env_constructor(domain)(db=database, **_OPTIONS.get(domain, {}))
+
+
 @cache
 def tool_names(toolkit: type) -> frozenset[str]:
     """Return the names of the tools that a tau2 toolkit class defines (inherited ones not counted)."""
@@ -337,6 +357,13 @@ def tool_names(toolkit: type) -> frozenset[str]:
 def tool_schema(tool: str, customer: bool = False) -> dict:
     """Return the function schema (name, description, parameters) of a telecom tool, the agent's or the customer's."""
     kit = (TelecomUserTools if customer else TelecomTools)(None)
+    return as_tool(getattr(kit, tool)).openai_schema["function"]
+
+
+@cache
+def domain_tool_schema(domain: str, tool: str) -> dict:
+    """Return the function schema of a tool of a domain's agent."""
+    kit = domain_environment(domain).tools
     return as_tool(getattr(kit, tool)).openai_schema["function"]
 
 

@@ -26,6 +26,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "show": ["notebook_growth", "open_case"],
         "strip": ["Strip"],
         "tables": ["BROWSED", "Table", "as_table", "browse", "customers"],
+        "unmasked": ["Unmasked"],
         "words": ["interval", "listed", "number", "of", "p_phrase", "p_value", "signed"],
     },
 )

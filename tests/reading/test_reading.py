@@ -1,10 +1,10 @@
 """Reading runs: everything a model wrote stays text, and what matters is marked, in HTML and in the terminal."""
 
 import re
-from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
+from parsed import Parsed
 
 from taulong.errors import ConfigError, DataError
 from taulong.reading import (
@@ -39,29 +39,6 @@ ATTACKS = {
 }
 ALLOWED = {"style", "div", "b", "small", "mark", "details", "summary", "code", "pre", "ins", "del", "blockquote", "table", "thead",
            "tbody", "tr", "th", "td", "span"}  # fmt: skip
-
-
-class Parsed(HTMLParser):
-    """Collects the elements, attributes and text of a page as a browser takes them."""
-
-    def __init__(self, page: str):
-        super().__init__()
-        self.tags, self.names, self.text, self.open = set(), set(), "", []
-        self.balanced = True
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.add(tag)
-        self.names |= {name for name, _ in attrs}
-        self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        self.balanced = self.balanced and bool(self.open) and self.open.pop() == tag
-
-    def handle_data(self, data):
-        if "style" not in self.open:
-            self.text += data
 
 
 def hostile(text: str) -> Conversation:
