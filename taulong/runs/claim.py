@@ -32,23 +32,28 @@ def claim(folder: RunFolder, manifest: dict, fresh: bool = False, replace: str |
     if not (folder.path / "manifest.json").exists():
         return
     held = folder.manifest
+    paid = paid_cases(folder)
     differ = [field for field in manifest | held if held.get(field) != manifest.get(field)]
+    only_versions = set(differ) <= set(VERSIONS)
     aside = f"choose another name, or move it aside: --replace {name}"
-    if differ and not (fresh and set(differ) <= set(VERSIONS)):
+    if differ and not (fresh and only_versions):
+        if only_versions and not paid:
+            aside += ", or run it afresh: --fresh"
         raise DataError(
             f"{name}: holds a run of another configuration: {differ[0]} is {held.get(differ[0])!r} there and "
             f"{manifest.get(differ[0])!r} here; {aside}"
         )
-    if fresh and (paid := paid_cases(folder, held)):
+    if fresh and paid:
         raise DataError(f"{name}: holds {paid} cases of a model, which beginning afresh would lose; {aside}")
 
 
-def paid_cases(folder: RunFolder, manifest: dict) -> int:
+def paid_cases(folder: RunFolder) -> int:
     """Return how many cases in a folder were run with a model, or by an agent of one's own, which may call one."""
     from taulong.cases.agents import AGENTS
 
+    manifest = folder.manifest
     scripted = manifest.get("user") == "scripted" and set(manifest.get("agents", ())) <= set(AGENTS)
-    return 0 if scripted else len(folder.records())
+    return 0 if scripted else folder.account.cases
 
 
 def move_aside(path: Path) -> Path:

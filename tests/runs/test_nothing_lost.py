@@ -20,6 +20,7 @@ from taulong.cases import models
 from taulong.errors import ConfigError, DataError
 from taulong.paths import atomic_write
 from taulong.runs import execution as runs
+from taulong.runs import folder as folders
 from taulong.runs.accounts import Spending
 from taulong.runs.config import RunConfig
 from taulong.runs.execution import execute_runs
@@ -76,7 +77,7 @@ def test_a_models_run_is_never_replaced_without_its_name_and_then_moved_aside(sh
         paid = on_model(shifts_file, endpoint)
         before = held(execute_runs(paid, tmp_path / "pilot-41", max_cases=3).path)
         for other, options in ((paid, {"fresh": True}), (config, {"fresh": True}), (config, {})):
-            with pytest.raises(DataError, match="pilot-41: holds .*--replace pilot-41"):
+            with pytest.raises(DataError, match=r"pilot-41: holds .*--replace pilot-41"):
                 execute_runs(other, tmp_path / "pilot-41", **options)
         for typed in ("pilot", "", str(tmp_path / "pilot-41")):
             with pytest.raises(ConfigError, match="type 'pilot-41'"):
@@ -149,14 +150,14 @@ def test_an_edited_record_is_found_wherever_it_is_read(config, tmp_path, edit):
     folder = execute_runs(config, tmp_path / "run")
     path = folder.path / "records.jsonl"
     lines = path.read_text().splitlines(keepends=True)
-    record = json.loads(lines[6])
-    assert record["official_reward"] == 0.0
-    lines[6] = json.dumps(edit(record), separators=(",", ":")) + "\n"
+    at = next(at for at, line in enumerate(lines) if json.loads(line)["official_reward"] == 0.0)
+    record = json.loads(lines[at])
+    lines[at] = json.dumps(edit(record), separators=(",", ":")) + "\n"
     path.write_text("".join(lines))
     for read in (folder.records, lambda: folder.rows(), lambda: execute_runs(config, folder.path)):
-        with pytest.raises(DataError, match=r"run/records\.jsonl, line 7: edited since it was written"):
+        with pytest.raises(DataError, match=rf"run/records\.jsonl, line {at + 1}: edited since it was written"):
             read()
-    del lines[6]
+    del lines[at]
     path.write_text("".join(lines))
     assert execute_runs(config, folder.path).account.scored == 32
 
@@ -215,8 +216,8 @@ def test_a_full_disk_is_one_sentence(config, tmp_path, monkeypatch, capsys):
             raise OSError(errno.ENOSPC, "No space left on device")
         return file.write(data)
 
-    append = runs.RunFolder.journal.__globals__["_append"]
-    monkeypatch.setitem(append.__globals__, "_append", lambda path, file, row: append(path, Full(file, full), row))
+    append = folders._append
+    monkeypatch.setattr(folders, "_append", lambda path, file, row: append(path, Full(file, full), row))
     command = ["run", config.shifts, "--name", str(tmp_path / "run"), "--memory-modes", "none", "notebook"]
     assert cli.main(command) == 2
     (line,) = capsys.readouterr().err.splitlines()[-1:]
