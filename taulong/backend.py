@@ -142,6 +142,7 @@ __all__ = [
     "ToolType",
     "UserMessage",
     "UserSimulator",
+    "assertion_error",
     "completion",
     "database_contents",
     "database_with",
@@ -376,13 +377,48 @@ def official_reward(
 ) -> RewardInfo:
     """Return what tau2's ``EnvironmentEvaluator`` says of a trajectory.
 
+    An assertion that raises on the state that the run has left, and not on the task's initial state, is not met: the
+    run has broken what it asks. :func:`assertion_error` says why.
+
     Raises ValueError (from tau2) when a replayed tool call answers otherwise than recorded.
     """
     if environment_constructor is new_environment:
         environment_constructor = environment_maker(policy_type)
-    return EnvironmentEvaluator.calculate_reward(
-        environment_constructor=environment_constructor, task=task, full_trajectory=messages, solo_mode=solo_mode
+    raised: list[str] = []
+
+    def constructor(**options) -> Environment:
+        environment = environment_constructor(**options)
+        ask = environment.run_env_assertion
+
+        def run_env_assertion(assertion: EnvAssertion, raise_assertion_error: bool = True) -> bool:
+            try:
+                return ask(assertion, raise_assertion_error)
+            except AssertionError:
+                raise
+            except Exception as error:
+                untouched, start = environment_constructor(**options), task.initial_state
+                untouched.set_state(start and start.initialization_data, start and start.initialization_actions, [])
+                untouched.run_env_assertion(assertion, raise_assertion_error=False)
+                raised.append(f"{assertion.func_name}: {type(error).__name__}: {error}")
+                return False
+
+        environment.run_env_assertion = run_env_assertion
+        return environment
+
+    reward = EnvironmentEvaluator.calculate_reward(
+        environment_constructor=constructor, task=task, full_trajectory=messages, solo_mode=solo_mode
     )
+    if raised:
+        reward.info = {**(reward.info or {}), _RAISED: "; ".join(raised)}
+    return reward
+
+
+_RAISED = "assertion_error"
+
+
+def assertion_error(reward: RewardInfo) -> str | None:
+    """Return why an assertion of an official reward could not be asked of the run's final state, or None."""
+    return (reward.info or {}).get(_RAISED)
 
 
 def simulation_reward(simulation: SimulationRun, task: Task, solo_mode: bool, domain: str = "telecom") -> RewardInfo:

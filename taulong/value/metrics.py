@@ -14,7 +14,15 @@ import pandas as pd
 from taulong.errors import DataError, check_name
 from taulong.paths import shown
 
-AGENTS = ("learner", "guesser", "parrot", "transferrer", "meddler", "forgetful")  # first; others follow by name
+AGENTS = (
+    "learner",
+    "guesser",
+    "parrot",
+    "transferrer",
+    "meddler",
+    "forgetful",
+    "selective",
+)  # first; others follow by name
 MODES = ("none", "notebook", "oracle", "placebo", "transcript", "frozen")  # the order of every table and figure
 ACCURACIES = {
     "masked_env_accuracy": "testing", "teaching_env_accuracy": "teaching", "lookalike_env_accuracy": "lookalike",
