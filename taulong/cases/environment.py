@@ -1,10 +1,9 @@
 """The telecom environment of one case: a minted customer, the masked-evidence rule, and the notebook tool."""
 
-from functools import cache
-
 from taulong import backend
 from taulong.backend import TelecomEnvironment, TelecomTools, TelecomUserTools, ToolCall, ToolMessage, ToolType, is_tool
 from taulong.memory.modes import Memory
+from taulong.once import once
 from taulong.shifts.causes import corrective_tools
 from taulong.shifts.stream import Case
 
@@ -123,7 +122,7 @@ def new_case_environment(case: Case, memory: Memory, solo_mode: bool = False) ->
     return CaseEnvironment(domain, policy, tools, user_tools, case.masked)
 
 
-@cache
+@once
 def customer_tool_types() -> dict[str, ToolType]:
     """Return the type of each of the customer's tools, by name."""
     kit = backend.new_environment().user_tools
