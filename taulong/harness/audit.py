@@ -119,7 +119,7 @@ class Trials:
             result, agent_dir = await self.trial(f"measure-{number}", {"inner": "oracle"}, None)
             self.reward = ((result.verifier_result and result.verifier_result.rewards) or {}).get("reward")
             if result.exception_info is not None:
-                raise DataError(f"the reference ended in an error: {_first_line(result.exception_info)}")
+                raise DataError(f"the reference ended in an error: {self._said(result.exception_info)}")
             if not self.reward:
                 raise DataError(f"the reference is paid {self.reward} by the task's own tests")
             stored = json.loads((agent_dir / "frame.json").read_text(encoding="utf-8"))
@@ -137,7 +137,7 @@ class Trials:
         result, agent_dir = await self.trial(does, options, footprints)
         rewards = (result.verifier_result and result.verifier_result.rewards) or {}
         if not (agent_dir / "frame-verdict.json").is_file():
-            why = _first_line(result.exception_info) if result.exception_info else "no verdict was stored"
+            why = self._said(result.exception_info) if result.exception_info else "no verdict was stored"
             return AuditedRun("harbor", self.task.name, does, rewards.get("reward"), "not_evaluated", 0, why)
         verdict = json.loads((agent_dir / "frame-verdict.json").read_text(encoding="utf-8"))
         note = agent_dir / "accident.txt"
@@ -147,6 +147,13 @@ class Trials:
             "harbor", self.task.name, does, rewards.get("reward"), verdict["status"], len(verdict["outside"]),
             verdict["reason"],
         )  # fmt: skip
+
+    def _said(self, error: Any) -> str:
+        """Return an error of Harbor's in one line, without the folders of this machine."""
+        text = f"{error.exception_type}: {error.exception_message}".splitlines()[0]
+        for folder in (self.folder, self.task, self.folder.resolve(), self.task.resolve()):
+            text = text.replace(f"{folder}/", "")
+        return text
 
     async def trial(self, name: str, options: dict[str, Any], footprints: Path | None) -> tuple[Any, Path]:
         """Run one trial and return Harbor's result and the trial's agent folder."""
@@ -167,10 +174,6 @@ class Trials:
         )
         trial = await Trial.create(config)
         return await trial.run(), self.folder / name / "agent"
-
-
-def _first_line(error: Any) -> str:
-    return f"{error.exception_type}: {error.exception_message}".splitlines()[0]
 
 
 def audit_tasks(
