@@ -131,7 +131,7 @@ def _stage(shift: Shift, case: Case, memory: Memory, agent: str | Model, trial: 
         else new_agent(agent, environment.get_tools() if ":" in agent else [], policy, memory, where),
         user=calls["user"].customer(environment.user_tools, task)
         if "user" in calls
-        else ScriptedCustomer(task.user_scenario),
+        else ScriptedCustomer(task.user_scenario, environment),
         environment=environment,
         task=task,
         max_steps=shift.config.max_steps,
