@@ -42,7 +42,9 @@ OFFER = re.compile(
     r"|is (?:that|this|it) (?:ok|okay|all right|alright|fine))\b"
 )
 CHOICE = re.compile(r"\b(?:prefer|rather|which (?:one|option|of))\b|\bor (?!not\b|any|if\b|run into|need)")
-TRANSFER_OFFERED = re.compile(r"\b(?:transfer|connect|pass|hand|escalat)\w*\b.{0,40}\b(?:agent|specialist|team|colleague|human|representative|support)")
+TRANSFER_OFFERED = re.compile(
+    r"\b(?:transfer|connect|pass|hand|escalat)\w*\b.{0,40}\b(?:agent|specialist|team|colleague|human|representative|support)"
+)
 STEPS_TO_SCREEN = re.compile(  # instructions that change nothing by themselves
     r"\b(?:open|go|head|navigate|scroll|swipe|find|tap|press|locate|visit|hit|click|look|pull|hold|wait|choose|select|pick|launch|enter|try|help|follow"
     r"|start|begin|continue|proceed|stay|let|keep|give|reply|call|contact|reach|remember|check|confirm|tell|report|work|walk|move|take|get|do|know|see)\b"
@@ -239,7 +241,7 @@ class ScriptedCustomer(backend.BaseUser):
             state.not_understood += 1
             return "I am sorry, I only understand English."
         offers = heard.in_mood("consent")
-        if state.solved and not offers or (state.solved and SOLVED_ASKED.search(lowered)):
+        if (state.solved and not offers) or (state.solved and SOLVED_ASKED.search(lowered)):
             return f"No, that is all, thank you for your help. Goodbye. {backend.STOP}"
         if OVER.search(lowered) and not offers and "?" not in lowered:
             return f"I understand that you cannot solve my problem. Goodbye. {backend.STOP}"
@@ -257,7 +259,7 @@ class ScriptedCustomer(backend.BaseUser):
         unknown = [words for words in heard.in_mood("ask") if not STEPS_TO_SCREEN.search(words)]
         if unknown:
             state.not_understood += 1
-            return f"I am sorry, I don't know what you mean by \"{unknown[0].strip(' .!')}\". {self.complaint}"
+            return f'I am sorry, I don\'t know what you mean by "{unknown[0].strip(" .!")}". {self.complaint}'
         if "?" in lowered:
             return "I am sorry, I do not know that."
         if heard.in_mood("tell", "thanks", "aside", "later", "plan", "quote", "not", "ask", "look"):
@@ -284,8 +286,8 @@ class ScriptedCustomer(backend.BaseUser):
         waiting, state.waiting = state.waiting, None
         unseen = content in (NOT_AVAILABLE, DONE_UNSEEN)
         if waiting is not None and (unseen or self._is_needed(waiting, content)):
-            state.pending.insert(0, replace(waiting, when=None, wanted=None))
-            if unseen:
+            state.pending.insert(0, replace(waiting, when=None, wanted=waiting.wanted if waiting.when else None))
+            if unseen or waiting.when is None:
                 return
         if unseen and request.wanted is not None:
             state.lines.append(f"I saw to it that {_thing(request.tool)} is {request.wanted}. {SHOWS_NOTHING}")

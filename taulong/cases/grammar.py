@@ -43,13 +43,22 @@ IRREGULAR = {  # bare form -> -ing form, where doubling or a mute e does not giv
     "tie": "tying",
 }
 WORDS = frozenset(word for words in VERBS.values() for word in words.split("|"))
-ACTING = WORDS - frozenset("whether what what's which how is are does using goes sends sent sure certain sending".split())
+ACTING = WORDS - frozenset(
+    ["whether", "what", "what's", "which", "how", "is", "are", "does", "using", "goes", "sends", "sent", "sure", "certain", "sending"]
+)
 GERUNDS = {
     form: verb
-    for verb in sorted(ACTING)
-    for form in (f"{verb}ing", f"{verb.removesuffix('e')}ing", f"{verb}{verb[-1]}ing", IRREGULAR.get(verb, f"{verb}ing"))
+    for verb in sorted(ACTING - {"message", "text", "call"})
+    for form in (
+        f"{verb}ing",
+        f"{verb.removesuffix('e')}ing",
+        f"{verb}{verb[-1]}ing",
+        IRREGULAR.get(verb, f"{verb}ing"),
+    )
 }
-IMPERATIVE = "|".join(sorted(ACTING - {"do", "have", "be", "use", "is", "are"} | {"do", "have", "use"}, key=len, reverse=True))
+IMPERATIVE = "|".join(
+    sorted(ACTING - {"do", "have", "be", "use", "is", "are"} | {"do", "have", "use"}, key=len, reverse=True)
+)
 GERUND = "|".join(sorted(GERUNDS, key=len, reverse=True))
 
 # --- objects: (name, pattern, ((verb classes, tool), ...)) ----------------------------------------------------------------
@@ -64,7 +73,11 @@ OBJECTS = (
         r"|(?:power|turn|switch) (?:your |the )?(?:phone|device|handset) (?:completely )?(?:off|down)|power(?:ing)? off|powered (?:your |the )?phone off",
         (("restart look run", "reboot_device"),),
     ),
-    ("wifi_calling", r"(?:wi-?fi|wlan)[ -]?call(?:ing|s)?|calling over wi-?fi", (("switch", "toggle_wifi_calling"), ("look", "check_wifi_calling_status"))),
+    (
+        "wifi_calling",
+        r"(?:wi-?fi|wlan)[ -]?call(?:ing|s)?|calling over wi-?fi",
+        (("switch", "toggle_wifi_calling"), ("look", "check_wifi_calling_status")),
+    ),
     ("wifi", r"wi-?fi(?! network)", (("switch", "toggle_wifi"), ("look", "check_wifi_status"))),
     (
         "airplane",
@@ -137,8 +150,16 @@ OBJECTS = (
         r"(?:app )?permissions?|storage|sms(?! message)|access (?:to|your|photos)|(?:photos?|files?|media|full|storage) access",
         (("grant", "grant_app_permission"), ("look", "check_app_permissions")),
     ),
-    ("request", r"(?:payment|bill payment) requests?", (("pay", "make_payment"), ("look open", "check_payment_request"))),
-    ("payment", r"payment(?! method)|(?<=pay )(?:it|now|this|that|your|the)(?: \w+)? ?bill|(?<=pay )(?:it|now|this|that|your|the)", (("pay", "make_payment"),)),
+    (
+        "request",
+        r"(?:payment|bill payment) requests?",
+        (("pay", "make_payment"), ("look open", "check_payment_request")),
+    ),
+    (
+        "payment",
+        r"payment(?! method)|(?<=pay )(?:it|now|this|that|your|the)(?: \w+)? ?bill|(?<=pay )(?:it|now|this|that|your|the)",
+        (("pay", "make_payment"),),
+    ),
     (
         "mms",
         r"mms(?:es)?(?: messages?)?|(?:picture|multimedia|photo|test)[- ]messag\w+|(?:a |the |your |that |another )?(?:test )?(?:pictures?|photos?|pics?|images?)(?: messages?| text)?",
@@ -167,19 +188,33 @@ PHONE = {  # switch -> (field of the phone's state, tool that shows it, what the
 # --- words ------------------------------------------------------------------------------------------------------------
 
 PLAIN = str.maketrans(
-    {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2011": "-", "\u2010": "-", "\u2013": "-", "\u2014": " - "}
+    {
+        "\u2019": "'",
+        "\u2018": "'",
+        "\u201c": '"',
+        "\u201d": '"',
+        "\u2011": "-",
+        "\u2010": "-",
+        "\u2013": "-",
+        "\u2014": " - ",
+    }
     | {"\u2026": ".", "\u2192": ">", "\u203a": ">", "\u00bb": ">", "*": "", "`": "", "\u00a0": " ", "\u22ee": " "}
     | dict.fromkeys("\u2610\u2705\u2611\U0001f642\u2708\ufe0f\U0001f4f5", " ")
 )
 SENTENCE = re.compile(r"(?<=[.!?])[\"')]*(?<!e\.g\.)(?<!i\.e\.)(?<!\d\.)\s+|\n+|;")
-LOOKING = frozenset(VERBS["look"].split("|") + ["run", "perform"]) - {"use", "do"}
+LOOKING = frozenset([*VERBS["look"].split("|"), "run", "perform"]) - {"use", "do"}
 SETTING = frozenset(VERBS["set"].split("|"))
-OPENERS = frozenset("open go head navigate scroll swipe find tap press locate visit access hit click choose select pick look".split())
+OPENERS = frozenset(
+    ["open", "go", "head", "navigate", "scroll", "swipe", "find", "tap", "press", "locate", "visit", "access", "hit", "click", "choose", "select", "pick", "look"]
+)
 NOUNS = {"speed": "run_speed_test", "restart": "reboot_device"}  # objects that are requests without a verb
-RESET = re.compile(r"\b(?:reset\w*|restor\w+|revert\w*|(?:factory |carrier )?defaults?|standard ones|back the way it was)\b")
+RESET = re.compile(
+    r"\b(?:reset\w*|restor\w+|revert\w*|(?:factory |carrier )?defaults?|standard ones|back the way it was)\b"
+)
 STATE = re.compile(
     r"\b(?:(?P<off>off|disabl\w+|deactivat\w+|uncheck\w*|untick\w*|kill|shut|out|closed?)|on|enabl\w+|activat\w+|active)\b"
 )
+STATE_AFTER = re.compile(STATE.pattern + r"(?<!on)|\b(?P<on_>on)\b(?! (?:your|the|my|this|a)\b)")
 CYCLE = re.compile(
     r"\b(on|off|in|into)(?:\b[ ,]*(?:and|then|wait|for|about|a|few|\d+|ten|twenty|thirty|some|couple|of|seconds?|minutes?|moment|turn|switch|toggle|put|it|back|again|to|once|after|that|more|is|safe|take|completely))+[ ,]+"
     r"(?!\1\b)(on|off|out)\b"
@@ -190,10 +225,15 @@ TOLD = re.compile(
 PLAN = re.compile(
     r"\b(?:options|choose from|prefer|(?:i|we)(?:'ll| will| can| may| might| could| am going to| are going to)|later|reasons?|things we|plan|in the future|tips?|summar|so far|recap|what we did|common causes?)\b"
 )
-START_BY = re.compile(r"\b(?:start|begin|starting|beginning)(?: off)? (?:by|with)\b|^\W*(?:first|to start|for now)\b.*\b(?:please|let's)\b|\bplease\b.*\bfirst\b")
-WHETHER = re.compile(r"\b(check|see|know|confirm|verify|tell me|sure|determine|find out|test|look|advise|share|ask) (?:to see )?if\b")
+START_BY = re.compile(
+    r"\b(?:start|begin|starting|beginning)(?: off)? (?:by|with)\b|^\W*(?:first|to start|for now)\b.*\b(?:please|let's)\b|\bplease\b.*\bfirst\b"
+)
+WHETHER = re.compile(
+    r"\b(check|see|know|confirm|verify|tell me|sure|determine|find out|test|look|advise|share|ask) (?:to see )?if\b"
+)
 QUOTED = re.compile(
-    r"((?:notes?|notebook|memory|log)\b[^.\n\"']{0,60}|\b(?:says?|said|wrote|reads?|told me|noted)\b[^.\n\"']{0,20}[:,]?\s*)[\"'][^\"\n]{8,}?[\"'](?=[\s.,;!?]|$)", re.I
+    r"((?:notes?|notebook|memory|log)\b[^.\n\"']{0,60}|\b(?:says?|said|wrote|reads?|told me|noted)\b[^.\n\"']{0,20}[:,]?\s*)[\"'][^\"\n]{8,}?[\"'](?=[\s.,;!?]|$)",
+    re.I,
 )
 TABLE = {
     "asked": re.compile(
@@ -203,10 +243,11 @@ TABLE = {
     "nothing": re.compile(r"(?:none|nothing|no|n/a|-|ok|fine|leave|leave as is|no change|keep|already done|done)\W*$"),
     "others": re.compile(r"(?:me|us|we|i|agent|support|later|after that, later)$"),
 }
-ENGLISH = frozenset("the a to your you and is it of in on please that for i my with not can me we off do this be if have now".split())
+ENGLISH = frozenset(
+    ["the", "a", "to", "your", "you", "and", "is", "it", "of", "in", "on", "please", "that", "for", "i", "my", "with", "not", "can", "me", "we", "off", "do", "this", "be", "if", "have", "now"]
+)
 OTHER_LANGUAGES = frozenset(
-    "el la los las por favor su de que y en un una con para der die das und bitte ihr sie nicht mit le les des vous votre "
-    "est et une pour il di per favore e non o seu por uma nao em".split()
+    ["el", "la", "los", "las", "por", "favor", "su", "de", "que", "y", "en", "un", "una", "con", "para", "der", "die", "das", "und", "bitte", "ihr", "sie", "nicht", "mit", "le", "les", "des", "vous", "votre", "est", "et", "une", "pour", "il", "di", "per", "favore", "e", "non", "o", "seu", "por", "uma", "nao", "em"]
 ) - {"die"}
 BREAKS = re.compile(
     r"(?P<lead>(?:,|\s-)?\s(?:and then|and also|and|but|so|then|or|plus|followed(?:, if you don't mind,)? by)|[,:]|\s-)\s+"
@@ -229,12 +270,28 @@ FALLBACK = re.compile(
     r"(?!(?:'s| is| was)? (?:on|off|enabled|disabled|set to|turned|currently|missing|empty|already|not set|blank|2g|still (?:on|off)|denied|not allowed|active)\b)"
 )
 CONDITIONS = (  # (what the condition says, (tool that looks, what its answer must show))
-    (re.compile(r"\b(?:mmsc|apn)\b.*\b(?:missing|empty|blank|not set|isn't|wrong|incorrect|unset|no)\b|\b(?:no|missing|empty) (?:mmsc|apn)"), ("check_apn_settings", "Not Set")),
-    (re.compile(r"\b(?:set to|on|shows?|says?|reads?|still|is) (?:only )?2g"), ("check_network_mode_preference", "2g_only")),
-    (re.compile(r"\b(?:set to|on|shows?|says?|reads?|still|is) (?:only )?3g"), ("check_network_mode_preference", "3g_only")),
+    (
+        re.compile(
+            r"\b(?:mmsc|apn)\b.*\b(?:missing|empty|blank|not set|isn't|wrong|incorrect|unset|no)\b|\b(?:no|missing|empty) (?:mmsc|apn)"
+        ),
+        ("check_apn_settings", "Not Set"),
+    ),
+    (
+        re.compile(r"\b(?:set to|on|shows?|says?|reads?|still|is) (?:only )?2g"),
+        ("check_network_mode_preference", "2g_only"),
+    ),
+    (
+        re.compile(r"\b(?:set to|on|shows?|says?|reads?|still|is) (?:only )?3g"),
+        ("check_network_mode_preference", "3g_only"),
+    ),
 )
 MODES = (
-    ("4g_5g_preferred", re.compile(r"4g[_ ]?/?[_ ]?(?:and |or |& )?5g|5g(?![_ ]only)|(?:4g|lte) preferred|automatic|\b(?:highest|fastest|best) (?:available|option)")),
+    (
+        "4g_5g_preferred",
+        re.compile(
+            r"4g[_ ]?/?[_ ]?(?:and |or |& )?5g|5g(?![_ ]only)|(?:4g|lte) preferred|automatic|\b(?:highest|fastest|best) (?:available|option)"
+        ),
+    ),
     ("4g_only", re.compile(r"4g|lte")),
     ("3g_only", re.compile(r"3g")),
     ("2g_only", re.compile(r"2g")),
@@ -247,24 +304,33 @@ APP = re.compile(
     r"\bapp (?:called |named )\W?(\w+)|\b(\w+)\W?(?:'s)? app(?:lication)?s?\b"
     r"|\b(?:for|to|let|allow|give|gives|of|in|does|do|tap|has|on) (?:\w+ )?(messag(?:es|ing))\b|\b(messages|messaging)\b(?=[:,.?!> ]|$)"
 )
-NO_APP = frozenset("the your this that an each every any which what default relevant same of and or other needs must settings".split())
+NO_APP = frozenset(
+    ["the", "your", "this", "that", "an", "each", "every", "any", "which", "what", "default", "relevant", "same", "of", "and", "or", "other", "needs", "must", "settings"]
+)
 MESSAGING = frozenset(["messaging", "message", "messages", "text", "texting", "sms", "mms", "messenger"])
 PERMISSION = re.compile(
     r"\b(?:(storage|files?|photos?|pictures|media|gallery)|(sms)(?! app)|(?<!your )(?<!the )(?<!this )(phone|network)"
     r"(?= permission| access|,| and)|(camera|location|contacts|microphone))\b"
 )
 PATH = re.compile(r"(?:(?<=^)|(?<=[.:(]\s)|(?<=, ))[^.:(>,\n]*(?:\s*>\s*[^.>,;\n]+)+")
-SUMMARY = re.compile(r"\W*(?:so,? )?(?:to (?:recap|sum|summar)|in summary|summary|recap|just to recap|what we did|so far\b)")
+SUMMARY = re.compile(
+    r"\W*(?:so,? )?(?:to (?:recap|sum|summar)|in summary|summary|recap|just to recap|what we did|so far\b)"
+)
 GRANTING = re.compile(r"\b(grant|allow|let|give|permit|authori[sz]e|provide|hand)\b(?! me\b)")
-AUXILIARY = frozenset("have has are is do does use using get say see go going take put on know".split())
-SAYS_WHAT = re.compile(r"\b(?:read|tell|report|describe|share|say|let me know|see|look)\b.*\b(?:what(?:'s| is| it| you| they)|whether (?:it|that|they))\b|\b(?:is|are) (?:the|that|this) (?:switch|toggle|slider)\b|\b(?:is|are) (?:it|they|that) (?:currently |still |turned |set to )?(?:on|off|enabled|disabled|4g|5g|2g)")
-NUMBER = re.compile(r"(?:step |part |task |item )?(?:\d+|one|two|three|first|second|third|fourth|last|next|then|please|and|ok|now|again|great|afterwards|finally|lastly|also|reason|fix|action|what|kindly)\W*")
+AUXILIARY = frozenset(["have", "has", "are", "is", "do", "does", "use", "using", "get", "say", "see", "go", "going", "take", "put", "on", "know"])
+SAYS_WHAT = re.compile(
+    r"\b(?:read|tell|report|describe|share|say|let me know|see|look)\b.*\b(?:what(?:'s| is| it| you| they)|whether (?:it|that|they))\b|\b(?:is|are) (?:the|that|this) (?:switch|toggle|slider)\b|\b(?:is|are) (?:it|they|that) (?:currently |still |turned |set to )?(?:on|off|enabled|disabled|4g|5g|2g)"
+)
+NUMBER = re.compile(
+    r"(?:step |part |task |item )?(?:\d+|one|two|three|first|second|third|fourth|last|next|then|please|and|ok|now|again|great|afterwards|finally|lastly|also|reason|fix|action|what|kindly)\W*"
+)
 LABEL = re.compile(
     r"(?:please |then |and )*(?:(?:move|slide|flip|set|push|turn) (?:the|that) (?:switch|slider|toggle|button)|tap|select|choose|press|slide|flip|toggle|switch|turn|set|pick|hit)?(?: it| them| both| that)?(?: to| as)?(?: the)? ?"
     r"(?:(?P<off>off|disabled?|deactivate)|(?P<allow>allow(?:ed)?|permit)|on|enabled?)\b(?: all| access| it| both| while using the app)*\W*$"
 )
 APN_VALUE = re.compile(
-    r"\b(apn[ _]name|mmsc(?:[ _]url)?|mms[ _](?:apn|proxy|port))[\"']?\s*(?:[:=]|to|is|as)\s*[\"']?(?!(?:its|the|default|listed|present|missing|empty|set)\b)([^\s\"',;)}?]+)", re.I
+    r"\b(apn[ _]name|mmsc(?:[ _]url)?|mms[ _](?:apn|proxy|port))[\"']?\s*(?:[:=]|to|is|as)\s*[\"']?(?!(?:its|the|default|listed|present|missing|empty|set)\b)([^\s\"',;)}?]+)",
+    re.I,
 )
 FINITE = re.compile(
     r".*\b(?:is|are|was|were|has|have|had|will|would|can|could|may|might|should|must|does|did|isn't|aren't|won't|can't|needs?|lets|means|helps?|makes|keeps|it's|that's|there's|we|i|they|it|lives?|often|sometimes|usually|works?)\b"
@@ -291,42 +357,124 @@ _DO = r"(?:please |kindly |maybe |perhaps |also |just |now |then |first |quickly
 MOODS = tuple(
     (mood, re.compile(pattern))
     for mood, pattern in (
-        ("quote", r".*\bquoted\.?$|(?:according to )?(?:my|the|our) (?:\w+ )?(?:notes?|notebook|memory)\b|(?:notes?|notebook|from my notes|note to self)\s*[:(]"),
-        ("later", r"(?:later|eventually|in a (?:moment|minute|bit)|soon|next time|another time|in (?:the )?future|going forward|from now on)\b"),
+        (
+            "quote",
+            r".*\bquoted\.?$|(?:according to )?(?:my|the|our) (?:\w+ )?(?:notes?|notebook|memory)\b|(?:notes?|notebook|from my notes|note to self)\s*[:(]",
+        ),
+        (
+            "later",
+            r"(?:later|eventually|in a (?:moment|minute|bit)|soon|next time|another time|in (?:the )?future|going forward|from now on)\b",
+        ),
         ("ask", r"all i (?:would|'d)? ?(?:ask|need|want) (?:is|of you is)\b|might i suggest\b"),
         ("not", r"(?:please |kindly |do )*(?:hold off|refrain|stop short)"),
+        (
+            "tell",
+            r"(?:turned|switched|changed|enabled|disabled|restarted|rebooted|granted|toggled|removed|fixed|verified|checked)\b",
+        ),
         ("thanks", r"(?:thank you|thanks|many thanks)\b.*"),
         ("later", r"(?:please |just |always )*(?:keep|leave) (?!me\b|holding)"),
-        ("aside", r"(?:please )?(?:don't (?:worry|hesitate)|rest assured|bear in mind|keep in mind|note that|remember that|be aware|remember[, ]|be patient|feel free|accept my|let me\b(?! know))"),
-        ("wait", r"(?:please )?(?:just )?(?:let me|wait|hold|stay|stand by|give me (?:a|one|just)|allow me|bear with)\b(?! know)(?! on the)"),
+        (
+            "aside",
+            r"(?:please )?(?:don't (?:worry|hesitate)|rest assured|bear in mind|keep in mind|note that|remember that|be aware|remember[, ]|be patient|feel free|accept my|let me\b(?! know))",
+        ),
+        (
+            "wait",
+            r"(?:please )?(?:just )?(?:let me|wait|hold|stay|stand by|give me (?:a|one|just)|allow me|bear with)\b(?! know)(?! on the)",
+        ),
         ("ask", r"(?:please )?(?:don't|do not) forget to\b"),
-        ("not", r"(?:please |just |but |you )*(?:don't|do not|never|avoid|not|no need|needn't|there(?:'s| is) no need|without|instead of|rather than|leave it|leave them|leave that|skip|nothing else)\b"),
-        ("past", r"(?:please )?(?:tell me|let me know|confirm|say|remember|know|check|see) (?:whether|when|who|why|what|how) (?:you|anyone|someone|anybody) (?:'ve |have |had |ever |recently |changed|did|last|first|tried|turned|reset)"),
-        ("tell", r"(?:please )?(?:let me know|tell me|just let me know|feel free|reach out|inform me|report back|update me|say so|give me a shout)\W*(?:when|once|after|as soon as|how it goes|what happens|if you|whether you(?! (?:can|see|are (?:connected|on|using)|have (?:any )?(?:signal|service|bars)|have a vpn))(?!'re (?:on|connected|using))|whether (?:anything|something|the (?:issue|problem)|there's anything|this helps|that helps|it helps)|$)"),
-        ("ask", r"(?:i'd|i would) (?:be (?:very |most |so |really |extremely )?(?:grateful|obliged|glad|happy|thankful|much obliged) if|really appreciate it if|appreciate it if|love it if|love for|be ever so grateful if|appreciate it very much if) you\b"),
-        ("ask", r"(?:it would|that would|it'd|it will|it might) (?:be|help)\b.{0,40}\bif you (?:could|would|can|were to)\b|might i trouble you"),
+        (
+            "not",
+            r"(?:please |just |but |you )*(?:don't|do not|never|avoid|not|no need|needn't|there(?:'s| is) no need|without|instead of|rather than|leave it|leave them|leave that|skip|nothing else)\b",
+        ),
+        (
+            "past",
+            r"(?:please )?(?:tell me|let me know|confirm|say|remember|know|check|see) (?:whether|when|who|why|what|how) (?:you|anyone|someone|anybody) (?:'ve |have |had |ever |recently |changed|did|last|first|tried|turned|reset)",
+        ),
+        (
+            "tell",
+            r"(?:please )?(?:let me know|tell me|just let me know|feel free|reach out|inform me|report back|update me|say so|give me a shout)\W*(?:when|once|after|as soon as|how it goes|what happens|if you|whether you(?! (?:can|see|are (?:connected|on|using)|have (?:any )?(?:signal|service|bars)|have a vpn))(?!'re (?:on|connected|using))|whether (?:anything|something|the (?:issue|problem)|there's anything|this helps|that helps|it helps)|$)",
+        ),
+        (
+            "ask",
+            r"(?:i'd|i would) (?:be (?:very |most |so |really |extremely )?(?:grateful|obliged|glad|happy|thankful|much obliged) if|really appreciate it if|appreciate it if|love it if|love for|be ever so grateful if|appreciate it very much if) you\b",
+        ),
+        (
+            "ask",
+            r"(?:it would|that would|it'd|it will|it might) (?:be|help)\b.{0,40}\bif you (?:could|would|can|were to)\b|might i trouble you",
+        ),
         ("consent", r"would (?:you|it) (?:be|feel) \w+ (?:with|if|for|to have) (?:me|us|we|i)\b"),
-        ("ask", r"(?:i'd|i would|i|we|we'd|i'll|i am going to|i'm going to|i must|i will|we'll|we will)(?: \w+ly| also| just| now| first| strongly)* ?(?:need|like|want|ask|love|have to ask|request|suggest|recommend|advise|propose|encourage)(?:ing)?\b(?<!'ll ask)(?<!will ask)(?<!then ask)(?! your\b)(?! to (?:check|look|verify|confirm|know|ask about|transfer|make|help))(?: that| to)?(?: you)?(?: (?:to|should|try))?(?! a )(?! for your)(?! more)(?! the phone number)"),
-        ("ask", r"(?:would|will|can|could) you(?: \w+ly)? (?:change|turn|switch|set|reset|restore|restart|reboot|grant|allow|enable|disable|check|send|try|run|give|tell|do|take|remove|put|pull|power|select|choose|open|go|look|read|describe|list)\b"),
-        ("ask", r"(?:can|could|will|would|might|may) (?:i|we) (?:\w+ly )?(?:ask|trouble|get|have you|beg|invite)\b(?! (?:which|what|who|for your|how|when|a quick|why|where|your))"),
-        ("ask", r"would you (?:mind|please|kindly|now|be so (?:kind|good)|go ahead|first|then|just|do me)\b|would it (?:inconvenience|trouble|bother) you to\b|(?:can|could|will|might|may) you\b(?! (?:remember|recall|please (?:provide|confirm (?:your|which))|tell me your|need|think of|feel))"),
-        ("consent", r"(?:would|do|are|should|shall|may|can|could|might|is|will) (?:you|i|we|it|that|this|us)\b.{0,50}?\b(?:like|prefer|rather|want|ready|comfortable|willing|happy|ok|okay|agree|all right|alright|fine|convenient|interested|open to|consent|accept|proceed|feel|fancy|care to|need (?:me|help|any|instructions|the|steps|more)|know how|know where|think|able to help|acceptable|suit|object)\b"),
-        ("look", r"(?:can|could|may|might) i (?:ask|check|know|confirm) (?:whether|if|what|which|how)\b(?! (?:kind|phone|model|number|account))"),
-        ("consent", r"(?:shall|should|may|can|could|might|must) (?:i|we)\b|how about\b|what about\b|any objection|ready\b|interested in|prefer\b|fancy\b|want (?:to|me)\b|have you (?:considered|thought)"),
-        ("look", r"does it work\b|is it working\b|did (?:it|that|the \w+(?: \w+)?|your \w+(?: \w+)?) (?:work|help|fix|go through|send|make)"),
-        ("past", r"(?:did|have|has|had|were|was|who|who's|when|whose|since when|how long|how (?:did|was|were|come)|do you (?:remember|recall|know|happen|ever|usually|often|normally|use)|which of|why)\b(?! don't)"),
-        ("look", r"do you (?:see|have|notice|get)\b|are you (?:on|using|connected|able to|currently|getting)\b|let's (?:see|check|look|take a look|find out|confirm|verify|have a look)\b"),
+        (
+            "ask",
+            r"(?:i'd|i would|i|we|we'd|i'll|i am going to|i'm going to|i must|i will|we'll|we will)(?: \w+ly| also| just| now| first| strongly)* ?(?:need|like|want|ask|love|have to ask|request|suggest|recommend|advise|propose|encourage)(?:ing)?\b(?<!'ll ask)(?<!will ask)(?<!then ask)(?! your\b)(?! to (?:check|look|verify|confirm|know|ask about|transfer|make|help))(?: that| to)?(?: you)?(?: (?:to|should|try))?(?! a )(?! for your)(?! more)(?! the phone number)",
+        ),
+        (
+            "ask",
+            r"(?:would|will|can|could) you(?: \w+ly)? (?:change|turn|switch|set|reset|restore|restart|reboot|grant|allow|enable|disable|check|send|try|run|give|tell|do|take|remove|put|pull|power|select|choose|open|go|look|read|describe|list)\b",
+        ),
+        (
+            "ask",
+            r"(?:can|could|will|would|might|may) (?:i|we) (?:\w+ly )?(?:ask|trouble|get|have you|beg|invite)\b(?! (?:which|what|who|for your|how|when|a quick|why|where|your))",
+        ),
+        (
+            "ask",
+            r"would you (?:mind|please|kindly|now|be so (?:kind|good)|go ahead|first|then|just|do me)\b|would it (?:inconvenience|trouble|bother) you to\b|(?:can|could|will|might|may) you\b(?! (?:remember|recall|please (?:provide|confirm (?:your|which))|tell me your|need|think of|feel))",
+        ),
+        (
+            "consent",
+            r"(?:would|do|are|should|shall|may|can|could|might|is|will) (?:you|i|we|it|that|this|us)\b.{0,50}?\b(?:like|prefer|rather|want|ready|comfortable|willing|happy|ok|okay|agree|all right|alright|fine|convenient|interested|open to|consent|accept|proceed|feel|fancy|care to|need (?:me|help|any|instructions|the|steps|more)|know how|know where|think|able to help|acceptable|suit|object)\b",
+        ),
+        (
+            "look",
+            r"(?:can|could|may|might) i (?:ask|check|know|confirm) (?:whether|if|what|which|how)\b(?! (?:kind|phone|model|number|account))",
+        ),
+        (
+            "consent",
+            r"(?:shall|should|may|can|could|might|must) (?:i|we)\b|how about\b|what about\b|any objection|ready\b|interested in|prefer\b|fancy\b|want (?:to|me)\b|have you (?:considered|thought)",
+        ),
+        (
+            "look",
+            r"does it work\b|is it working\b|did (?:it|that|the \w+(?: \w+)?|your \w+(?: \w+)?) (?:work|help|fix|go through|send|make)",
+        ),
+        (
+            "past",
+            r"(?:did|have|has|had|were|was|who|who's|when|whose|since when|how long|how (?:did|was|were|come)|do you (?:remember|recall|know|happen|ever|usually|often|normally|use)|which of|why)\b(?! don't)",
+        ),
+        (
+            "look",
+            r"do you (?:see|have|notice|get)\b|are you (?:on|using|connected|able to|currently|getting)\b|let's (?:see|check|look|take a look|find out|confirm|verify|have a look)\b",
+        ),
         ("ask", r"why (?:don't|not)\b"),
         ("ask", r"(?:let's|let us|lets)\b"),
-        ("ask", r"(?:you(?:'ll| will)?|you then|we(?:'ll| will)?) (?:also |then |now |next |just )?(?:need|have|should|must|ought|want|are going|can now|may now|can go ahead|can please)\b(?: to)?(?! (?:be able|see|find|be|notice|know|any|more|help|already|now be|now have|now see|the ability))"),
-        ("ask", r"(?:the (?:next|only|last|first|best|one|final) (?:step|thing|fix|best step|thing left)|your (?:next|only|first) (?:step|task|job)|what i(?:'d like| need| want)|all (?:you|it|i) (?:need|needs|have|has|ask|want)|one small (?:thing|change)|it's time|next step|this means|next up)\b(?:.{0,40}?)(?:is|are|needs?|to|:)\b"),
+        (
+            "ask",
+            r"(?:you(?:'ll| will)?|you then|we(?:'ll| will)?) (?:also |then |now |next |just )?(?:need|have|should|must|ought|want|are going|can now|may now|can go ahead|can please)\b(?: to)?(?! (?:be able|see|find|be|notice|know|any|more|help|already|now be|now have|now see|the ability))",
+        ),
+        (
+            "ask",
+            r"(?:the (?:next|only|last|first|best|one|final) (?:step|thing|fix|best step|thing left)|your (?:next|only|first) (?:step|task|job)|what i(?:'d like| need| want)|all (?:you|it|i) (?:need|needs|have|has|ask|want)|one small (?:thing|change)|it's time|next step|this means|next up)\b(?:.{0,40}?)(?:is|are|needs?|to|:)\b",
+        ),
         ("?", r"(?:which|what)\b"),
-        ("tell", r"(?:the|your|this|that|it|these|those|all|here's|they)\b.{0,50}?\b(?:is|are|was|were|has|have|had|will|would|can|could|may|might|should|must|does|did|lets|means|needs|looks|seems|shows|helps|interfere|says|can't|isn't|won't|doesn't|comes|explains|lives)\b|here(?:'s| is| are)\b"),
-        ("aside", r"(?:after|once|when|whenever|as soon as|before|until|till|while|since|because|as|now|although|though|so that|so (?:we|i|you|the|your|it)|by|without|instead|rather|following|given|whether|which|who|for example|such as|e\.g|in case)\b(?! (?:please|the apn first))"),
-        ("tell", r"(?:i|we|i'm|i'll|i've|i'd|we're|we've|we'll|we'd|it|it's|that|that's|this|they|there|there's|he|she|you|you've|you're|you'll|your|sometimes|another|sorry|welcome|wonderful|congratulations|my|our|to (?:summari|confirm|be clear)|usually|hello|hi|glad|no)\b"),
+        (
+            "tell",
+            r"(?:the|your|this|that|it|these|those|all|here's|they)\b.{0,50}?\b(?:is|are|was|were|has|have|had|will|would|can|could|may|might|should|must|does|did|lets|means|needs|looks|seems|shows|helps|interfere|says|can't|isn't|won't|doesn't|comes|explains|lives)\b|here(?:'s| is| are)\b",
+        ),
+        (
+            "aside",
+            r"(?:after|once|when|whenever|as soon as|before|until|till|while|since|because|as|now|although|though|so that|so (?:we|i|you|the|your|it)|by|without|instead|rather|following|given|whether|which|who|for example|such as|e\.g|in case)\b(?! (?:please|the apn first))",
+        ),
+        (
+            "tell",
+            r"(?:i|we|i'm|i'll|i've|i'd|we're|we've|we'll|we'd|it|it's|that|that's|this|they|there|there's|he|she|you|you've|you're|you'll|your|sometimes|another|sorry|welcome|wonderful|congratulations|my|our|to (?:summari|confirm|be clear)|usually|hello|hi|glad|no)\b",
+        ),
         ("?", BARE_QUESTION.pattern),
-        ("bare", rf"(?:please |kindly |now |also |just |then |next |first |quickly |simply |briefly |after that |finally |lastly |(?:always|really) )*(?:to )?(?:go (?:ahead and|for|to|into)|hop|jump|dive|be sure|be so (?:kind|good) as to|re-?boot|re-?start|power|factory|try|start|begin|continue|proceed|{IMPERATIVE})\b"),
-        ("bare", rf"(?:start|begin|try|consider|proceed with|recommend|suggest)(?:ing)?(?: (?:by|with))? (?:{GERUND})\b"),
+        (
+            "bare",
+            rf"(?:please |kindly |now |also |just |then |next |first |quickly |simply |briefly |after that |finally |lastly |(?:always|really) )*(?:to )?(?:go (?:ahead and|for|to|into)|hop|jump|dive|be sure|be so (?:kind|good) as to|re-?boot|re-?start|power|factory|try|start|begin|continue|proceed|{IMPERATIVE})\b",
+        ),
+        (
+            "bare",
+            rf"(?:start|begin|try|consider|proceed with|recommend|suggest)(?:ing)?(?: (?:by|with))? (?:{GERUND})\b",
+        ),
         ("tell", rf"(?:{GERUND})\b"),
         ("ask", r".*\bplease\b"),
     )

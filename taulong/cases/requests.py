@@ -17,25 +17,33 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from taulong.cases.grammar import (
+    ACTING,
     APN_VALUE,
     APP,
+    AUXILIARY,
     BREAKS,
     CONDITIONS,
     CYCLE,
+    DO_THAT,
     ENGLISH,
     FALLBACK,
+    FINITE,
     FRAGMENT,
     GERUND,
     GERUNDS,
+    GRANTING,
     INNER,
     LABEL,
+    LOOKING,
     MESSAGING,
     MODES,
     MOODS,
-    NUMBER,
     NO_APP,
     NOT_MODES,
+    NOUNS,
+    NUMBER,
     OBJECTS,
+    OPENERS,
     OPENING,
     OTHER_LANGUAGES,
     PATH,
@@ -45,19 +53,25 @@ from taulong.cases.grammar import (
     POLITE_IF,
     QUOTED,
     RESET,
+    SAYS_WHAT,
     SENTENCE,
+    SETTING,
     START_BY,
     STATE,
+    STATE_AFTER,
+    SUMMARY,
     SWITCHES,
     TABLE,
     TOLD,
     VERBS,
     VPN,
     WHETHER,
-    ACTING,
 )
 
-MEANINGS = {name: [(frozenset("|".join(VERBS.get(c, "") for c in classes.split()).split("|")), tool) for classes, tool in rows] for name, _, rows in OBJECTS}
+MEANINGS = {
+    name: [(frozenset("|".join(VERBS.get(c, "") for c in classes.split()).split("|")), tool) for classes, tool in rows]
+    for name, _, rows in OBJECTS
+}
 TOOLS = tuple(
     dict.fromkeys(tool for _, _, rows in OBJECTS for _, tool in rows if tool != "vpn") | dict.fromkeys(VPN.values())
 )
@@ -70,6 +84,9 @@ TOKEN = re.compile(
     + rf"|(?P<verb>(?:{'|'.join(sorted(set('|'.join(VERBS.values()).split('|')), key=len, reverse=True))})\b))"
 )
 CHANGES = frozenset(TOOLS) - {tool for tool in TOOLS if tool.startswith(("check_", "can_", "run_"))}
+
+
+GERUND_RE = re.compile(rf"(?<!your )(?<!the )(?<!fi )(?<!fi-)(?<!my )\b(?:{GERUND})\b(?! apps?\b)")
 
 
 @dataclass(frozen=True)
@@ -195,7 +212,11 @@ def _sentences(text: str) -> list[str]:
 def _path(path: re.Match) -> str:
     """Return a path through menus ("Settings > Apps > Allow") as instructions."""
     first, *rest = [part.strip() for part in re.split(r">", path[0])]
-    opened = first if re.match(r"\W*(?:\d+\W+)?(?:please )?\w+", first) and set(first.lower().split()) & ACTING else f"open {first}"
+    opened = (
+        first
+        if re.match(r"\W*(?:\d+\W+)?(?:please )?\w+", first) and set(first.lower().split()) & ACTING
+        else f"open {first}"
+    )
     return ", tap ".join([opened, *rest])
 
 
@@ -305,7 +326,9 @@ class _Reader:
                 self.looked = requests[-1]
                 requests = [request for request in requests if not request.changes]
             else:
-                self.spoken = [request for request in requests if request.changes and not request.missing] or self.spoken
+                self.spoken = [
+                    request for request in requests if request.changes and not request.missing
+                ] or self.spoken
         else:
             probe = GERUND_RE.sub(lambda gerund: GERUNDS[gerund[0]], words)
             spoken = [r for r in self._read(probe, None, "ask") if r.changes and not r.missing]
@@ -322,6 +345,9 @@ class _Reader:
 
     def _mood(self, lead, words, before, question, item, past) -> str:
         """Return the mood of a clause from how it begins, its neighbour, and the list it stands in."""
+        written = TOKEN.match(words)
+        if written and written["literal"] and not TOLD.match(words, written.end()):
+            return "ask"
         for mood, pattern in MOODS:
             if pattern.match(words):
                 if mood == "bare":
@@ -330,8 +356,6 @@ class _Reader:
                     mood = "look" if question else "tell"
                 if self.header in ("plan", "consent", "past") and item and mood in ("ask", "look"):
                     return self.header if self.header != "plan" else "plan"
-                if self.header == "tell" and item and not pattern.match("please") and mood == "ask" and False:
-                    return "tell"
                 return mood
         if item and self.header in ("ask", "look", "plan", "consent", "past", "tell"):
             return self.header
@@ -339,7 +363,11 @@ class _Reader:
             return "look" if question else "ask"
         if question:
             return before if before in ("consent", "past") and lead in ("and", "or", "") else "look"
-        if before in ("ask", "look", "consent", "past", "later", "plan") and lead in ("and", "or") and not FINITE.match(words):
+        if (
+            before in ("ask", "look", "consent", "past", "later", "plan")
+            and lead in ("and", "or")
+            and not FINITE.match(words)
+        ):
             return before
         return "ask" if FRAGMENT.match(words) and self.header != "plan" else "tell"
 
@@ -347,9 +375,15 @@ class _Reader:
         """Return the mood of a clause that begins with a bare verb: an instruction, unless it goes on with its neighbour's."""
         if past and re.match(r"(?:reset|set|put|run|let|cut)\b", words):
             return "aside"
+        if before == "not" and lead not in ("and", "or"):
+            return "ask"
         if lead == ":":
             return "ask" if before in ("tell", "aside", "ask", "wait", None) else before
-        if lead and before in ("consent", "past", "tell", "not", "later", "plan", "quote", "offer") and not words.startswith("please"):
+        if (
+            lead
+            and before in ("consent", "past", "tell", "not", "later", "plan", "quote", "offer")
+            and not words.startswith("please")
+        ):
             return before if not (before in ("tell", "aside", "quote") and re.search(r"so|then|but", lead)) else "ask"
         if before == "wait":
             return "ask"
@@ -427,9 +461,17 @@ class _Reader:
                 after = next((t["verb"] for t in tokens[place + 1 :] if t["verb"]), None)
                 governing = after or verb
             asked += self._means(name, governing, words, token, start, reset, mood, wanted_modes)
-        if not asked and mood == "ask" and reset and self.topic == "apn" and not re.search(r"\bnetwork settings\b", words):
+        if (
+            not asked
+            and mood == "ask"
+            and reset
+            and self.topic == "apn"
+            and not re.search(r"\bnetwork settings\b", words)
+        ):
             asked.append(Request("reset_apn_settings", clause=words))
-        last = re.search(r"\b(?:last|bottom|final|highest|fastest|best) (?:one|option|entry|choice|available|setting)", words)
+        last = re.search(
+            r"\b(?:last|bottom|final|highest|fastest|best) (?:one|option|entry|choice|available|setting)", words
+        )
         if not asked and mood == "ask" and (self.topic in ("network_mode", "mode")) and last:
             asked.append(Request("set_network_mode_preference", {"mode": "4g_5g_preferred"}, clause=words))
         label = LABEL.match(words)
@@ -457,28 +499,35 @@ class _Reader:
         around = words[max(0, token.start() - 14) : token.end() + 18]
         if self.topic in SWITCHES or self.topic == "vpn":
             return self.topic if STATE.search(around) else None
-        if self.topic in ("permission", "app_status", "apps") and re.search(r"\b(?:grant|allow|enable|turn|switch|activate|add|give)\b.{0,12}\b(?:it|that|this|them|one|both)\b", around):
+        if self.topic in ("permission", "app_status", "apps") and re.search(
+            r"\b(?:grant|allow|enable|turn|switch|activate|add|give)\b.{0,12}\b(?:it|that|this|them|one|both)\b", around
+        ):
             return "permission"
         if self.topic == "sim" and re.search(r"\b(?:pull|take|pop|put|insert|remove|reinsert)\b", around):
             return "sim"
         if self.topic == "apn" and re.search(r"\breset(?:ting)? (?:it|that|them|this|those|both)\b", around):
             return "apn"
-        if self.topic in ("network_mode", "mode") and re.search(r"\b(?:set|change|switch|put|move|update)\b (?:it|that|this)\b", around) and not re.search(r"[2-9]g|lte", words):
+        if (
+            self.topic in ("network_mode", "mode")
+            and re.search(r"\b(?:set|change|switch|put|move|update)\b (?:it|that|this)\b", around)
+            and not re.search(r"[2-9]g|lte", words)
+        ):
             return "network_mode"
         return None
 
     def _means(self, name, verb, words, token, start, reset, mood, wanted_modes) -> list[Request]:
         """Return the requests that an object and its verb make."""
-        state = STATE.search(words, start, token.end() + 16) or STATE.search(words, token.end()) or STATE.search(words)
-        state = state and ("off" if state["off"] else "on")
         before = words[: token.start()]
+        state = _state(words, start, token)
         if name == "airplane" and re.search(r"\b(?:in|into|to) (?:the )?$", before):
             state = "on"
         if mood == "look":
             tool = self._tool(name, "check")
             return self._with_arguments(tool, words, None, state) if tool else []
         if name == "restart":
-            if re.search(r"\b(?:a|the|another|quick|full|simple|plain|fresh|clean|device|phone)\W*$", before) and verb in (None, "check", "see"):
+            if re.search(
+                r"\b(?:a|the|another|quick|full|simple|plain|fresh|clean|device|phone)\W*$", before
+            ) and verb in (None, "check", "see"):
                 return [] if FINITE.search(words) else [Request("reboot_device", clause=words)]
             if re.search(r"\b(?:at|before|until|without|the next|last|that) $", before):
                 return []
@@ -490,7 +539,9 @@ class _Reader:
                 return self._with_arguments("set_apn_settings", words, None, state)
             if verb in LOOKING:
                 return [Request("check_apn_settings", clause=words)]
-            if verb in ("set", "change", "update", "configure", "adjust", "correct") and not re.search(r"\bfind|open|go to\b", words):
+            if verb in ("set", "change", "update", "configure", "adjust", "correct") and not re.search(
+                r"\bfind|open|go to\b", words
+            ):
                 return [Request("set_apn_settings", None, missing="apn_settings", clause=words)]
             return []
         if name in ("mode", "network_mode"):
@@ -503,14 +554,34 @@ class _Reader:
             if mode and (verb in SETTING or verb is None or name == "network_mode"):
                 wanted_modes.add("mode")
                 return [Request("set_network_mode_preference", {"mode": mode}, clause=words)]
-            if name == "network_mode" and verb in ("set", "change", "switch", "adjust", "update", "configure", "correct", "amend", "modify"):
+            if name == "network_mode" and verb in (
+                "set",
+                "change",
+                "switch",
+                "adjust",
+                "update",
+                "configure",
+                "correct",
+                "amend",
+                "modify",
+            ):
                 wanted_modes.add("mode")
                 return [Request("set_network_mode_preference", None, missing="mode", clause=words)]
             return []
         if name == "vpn":
             if verb in LOOKING:
                 return [Request("check_vpn_status", clause=words)]
-            off = state == "off" or verb in ("disconnect", "stop", "disable", "deactivate", "quit", "exit", "close", "kill", "shut")
+            off = state == "off" or verb in (
+                "disconnect",
+                "stop",
+                "disable",
+                "deactivate",
+                "quit",
+                "exit",
+                "close",
+                "kill",
+                "shut",
+            )
             on = state == "on" or verb in ("connect", "reconnect", "enable", "activate", "start")
             return [Request("disconnect_vpn" if off else "connect_vpn", clause=words)] if off or on else []
         if name in SWITCHES:
@@ -520,7 +591,11 @@ class _Reader:
             verb = granting[1] if granting else verb
             if name == "permission" and verb in OPENERS and not (state == "on" or re.search(r"\ballow", words)):
                 return []
-            if name == "permission" and (verb is None or verb in ("update", "adjust", "change", "make")) and (state == "on" or re.search(r"\ballow", words)):
+            if (
+                name == "permission"
+                and (verb is None or verb in ("update", "adjust", "change", "make"))
+                and (state == "on" or re.search(r"\ballow", words))
+            ):
                 verb = "grant"
         if name == "permission" and state == "off" and re.search(r"\b(?:deny|disable|revoke|remove)\b", words):
             return []
@@ -530,7 +605,12 @@ class _Reader:
                 return []
         if name == "mms" and verb is None and re.search(r"\b(?:test|try)\b", words):
             verb = "test"
-        if name == "sim" and verb in ("put", "take", "pull", "pop", "remove", "insert") and self.found and self.found[-1][1].tool == "reseat_sim_card":
+        if (
+            name == "sim"
+            and verb in ("put", "take", "pull", "pop", "remove", "insert")
+            and self.found
+            and self.found[-1][1].tool == "reseat_sim_card"
+        ):
             return []
         tool = self._tool(name, verb)
         return self._with_arguments(tool, words, None, state) if tool else []
@@ -542,11 +622,15 @@ class _Reader:
 
     def _switch(self, name, verb, words, token, state) -> list[Request]:
         tool = SWITCHES[name]
-        cycle = CYCLE.search(words, max(0, token.start() - 30)) if re.search(r"\b(?:on|off|in|into|out)\b", words) else None
+        cycle = (
+            CYCLE.search(words, max(0, token.start() - 30)) if re.search(r"\b(?:on|off|in|into|out)\b", words) else None
+        )
         if cycle:
             first = "on" if cycle[1] in ("on", "in", "into") else "off"
             return [Request(tool, wanted=w, clause=words) for w in (first, "off" if first == "on" else "on")]
-        if name == "airplane" and re.search(r"\b(?:in|into) (?:the )?(?:air|aero|flight)\w*.*\b(?:take|bring|turn)\b.*\b(?:out|off)\b", words):
+        if name == "airplane" and re.search(
+            r"\b(?:in|into) (?:the )?(?:air|aero|flight)\w*.*\b(?:take|bring|turn)\b.*\b(?:out|off)\b", words
+        ):
             return [Request(tool, wanted=w, clause=words) for w in ("on", "off")]
         if name == "airplane" and re.search(r"\bout of (?:the )?(?:air|aero|flight)", words):
             return [Request(tool, wanted="off", clause=words)]
@@ -614,11 +698,6 @@ class _Reader:
         return request
 
 
-from taulong.cases.grammar import AUXILIARY, DO_THAT, FINITE, GRANTING, LOOKING, NOUNS, OPENERS, SAYS_WHAT, SETTING, SUMMARY  # noqa: E402
-
-GERUND_RE = re.compile(rf"(?<!your )(?<!the )(?<!fi )(?<!fi-)(?<!my )\b(?:{GERUND})\b(?! apps?\b)")
-
-
 def _clauses(sentence: str) -> list[tuple[str, str]]:
     """Return the clauses of a sentence, each with the word that joins it to the one before."""
     found, at, lead = [], 0, ""
@@ -633,6 +712,18 @@ def _clauses(sentence: str) -> list[tuple[str, str]]:
         pieces.append((lead, inner[0]))
         pieces += [("inner", piece) for piece in inner[1:]]
     return [(lead, words) for lead, words in pieces if words.strip(" ,.:!?")]
+
+
+def _state(words: str, start: int, token: re.Match) -> str | None:
+    """Return the state that words want an object in: next to its verb, else after it, else anywhere."""
+    objects = [t.end() for t in TOKEN.finditer(words[: token.start()], start) if t.lastgroup in MEANINGS]
+    found = (
+        STATE.search(words[: token.start()], max([start, *objects]))
+        or STATE_AFTER.search(words, token.end())
+        or STATE.search(words[: token.start()], start)
+        or STATE.search(words)
+    )
+    return found and ("off" if found["off"] else "on")
 
 
 def _mode(words: str, preferred: bool = False) -> str | None:
@@ -676,7 +767,13 @@ def _without_repeats(found: list[Request]) -> tuple[Request, ...]:
             continue
         if not request.changes:
             verify = request.tool in ("verify", "can_send_mms")
-            same = [r for r in kept[changed:] if (r.tool, r.arguments) == (request.tool, request.arguments) or (verify and r.tool in ("verify", "can_send_mms")) or (request.tool == "verify" and r.tool == "run_speed_test")]
+            same = [
+                r
+                for r in kept[changed:]
+                if (r.tool, r.arguments) == (request.tool, request.arguments)
+                or (verify and r.tool in ("verify", "can_send_mms"))
+                or (request.tool == "verify" and r.tool == "run_speed_test")
+            ]
             if same:
                 continue
         else:
