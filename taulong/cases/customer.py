@@ -7,12 +7,12 @@ for is read by :mod:`taulong.cases.requests`; what the phone answers is quoted w
 import re
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 from taulong import backend
-from taulong.cases.environment import DONE_UNSEEN, NOT_AVAILABLE
+from taulong.cases.environment import MASKED_ANSWERS, NOT_CARRIED_OUT
 from taulong.cases.grammar import PHONE, PLAIN, SENTENCE
 from taulong.cases.requests import Heard, Request, hear
+from taulong.once import once
 from taulong.shifts.causes import corrective_tools
 
 FIRST_PERSON = (
@@ -109,7 +109,7 @@ class CustomerState:
     not_understood: int = 0
 
 
-@cache
+@once
 def _terms(task_instructions: str) -> str:
     """Return what the customer is willing to agree to; cached, since a shift's customers have the same instructions."""
     return first_person(" ".join(re.findall(r"[^.\n]*\bwilling to\b[^.\n]*(?:\.\d[^.\n]*)?\.", task_instructions)))
@@ -284,7 +284,7 @@ class ScriptedCustomer(backend.BaseUser):
         request, call = state.running.pop(answer.id, (Request(""), "a tool"))
         content = answer.content or ""
         waiting, state.waiting = state.waiting, None
-        unseen = content in (NOT_AVAILABLE, DONE_UNSEEN)
+        unseen = content in MASKED_ANSWERS and content != NOT_CARRIED_OUT
         if waiting is not None and (unseen or self._is_needed(waiting, content)):
             state.pending.insert(0, replace(waiting, when=None, wanted=waiting.wanted if waiting.when else None))
             if unseen or waiting.when is None:
