@@ -44,7 +44,23 @@ IRREGULAR = {  # bare form -> -ing form, where doubling or a mute e does not giv
 }
 WORDS = frozenset(word for words in VERBS.values() for word in words.split("|"))
 ACTING = WORDS - frozenset(
-    ["whether", "what", "what's", "which", "how", "is", "are", "does", "using", "goes", "sends", "sent", "sure", "certain", "sending"]
+    [
+        "whether",
+        "what",
+        "what's",
+        "which",
+        "how",
+        "is",
+        "are",
+        "does",
+        "using",
+        "goes",
+        "sends",
+        "sent",
+        "sure",
+        "certain",
+        "sending",
+    ]
 )
 GERUNDS = {
     form: verb
@@ -205,7 +221,26 @@ SENTENCE = re.compile(r"(?<=[.!?])[\"')]*(?<!e\.g\.)(?<!i\.e\.)(?<!\d\.)\s+|\n+|
 LOOKING = frozenset([*VERBS["look"].split("|"), "run", "perform"]) - {"use", "do"}
 SETTING = frozenset(VERBS["set"].split("|"))
 OPENERS = frozenset(
-    ["open", "go", "head", "navigate", "scroll", "swipe", "find", "tap", "press", "locate", "visit", "access", "hit", "click", "choose", "select", "pick", "look"]
+    [
+        "open",
+        "go",
+        "head",
+        "navigate",
+        "scroll",
+        "swipe",
+        "find",
+        "tap",
+        "press",
+        "locate",
+        "visit",
+        "access",
+        "hit",
+        "click",
+        "choose",
+        "select",
+        "pick",
+        "look",
+    ]
 )
 NOUNS = {"speed": "run_speed_test", "restart": "reboot_device"}  # objects that are requests without a verb
 RESET = re.compile(
@@ -244,10 +279,85 @@ TABLE = {
     "others": re.compile(r"(?:me|us|we|i|agent|support|later|after that, later)$"),
 }
 ENGLISH = frozenset(
-    ["the", "a", "to", "your", "you", "and", "is", "it", "of", "in", "on", "please", "that", "for", "i", "my", "with", "not", "can", "me", "we", "off", "do", "this", "be", "if", "have", "now"]
+    [
+        "the",
+        "a",
+        "to",
+        "your",
+        "you",
+        "and",
+        "is",
+        "it",
+        "of",
+        "in",
+        "on",
+        "please",
+        "that",
+        "for",
+        "i",
+        "my",
+        "with",
+        "not",
+        "can",
+        "me",
+        "we",
+        "off",
+        "do",
+        "this",
+        "be",
+        "if",
+        "have",
+        "now",
+    ]
 )
 OTHER_LANGUAGES = frozenset(
-    ["el", "la", "los", "las", "por", "favor", "su", "de", "que", "y", "en", "un", "una", "con", "para", "der", "die", "das", "und", "bitte", "ihr", "sie", "nicht", "mit", "le", "les", "des", "vous", "votre", "est", "et", "une", "pour", "il", "di", "per", "favore", "e", "non", "o", "seu", "por", "uma", "nao", "em"]
+    [
+        "el",
+        "la",
+        "los",
+        "las",
+        "por",
+        "favor",
+        "su",
+        "de",
+        "que",
+        "y",
+        "en",
+        "un",
+        "una",
+        "con",
+        "para",
+        "der",
+        "die",
+        "das",
+        "und",
+        "bitte",
+        "ihr",
+        "sie",
+        "nicht",
+        "mit",
+        "le",
+        "les",
+        "des",
+        "vous",
+        "votre",
+        "est",
+        "et",
+        "une",
+        "pour",
+        "il",
+        "di",
+        "per",
+        "favore",
+        "e",
+        "non",
+        "o",
+        "seu",
+        "por",
+        "uma",
+        "nao",
+        "em",
+    ]
 ) - {"die"}
 BREAKS = re.compile(
     r"(?P<lead>(?:,|\s-)?\s(?:and then|and also|and|but|so|then|or|plus|followed(?:, if you don't mind,)? by)|[,:]|\s-)\s+"
@@ -305,7 +415,28 @@ APP = re.compile(
     r"|\b(?:for|to|let|allow|give|gives|of|in|does|do|tap|has|on) (?:\w+ )?(messag(?:es|ing))\b|\b(messages|messaging)\b(?=[:,.?!> ]|$)"
 )
 NO_APP = frozenset(
-    ["the", "your", "this", "that", "an", "each", "every", "any", "which", "what", "default", "relevant", "same", "of", "and", "or", "other", "needs", "must", "settings"]
+    [
+        "the",
+        "your",
+        "this",
+        "that",
+        "an",
+        "each",
+        "every",
+        "any",
+        "which",
+        "what",
+        "default",
+        "relevant",
+        "same",
+        "of",
+        "and",
+        "or",
+        "other",
+        "needs",
+        "must",
+        "settings",
+    ]
 )
 MESSAGING = frozenset(["messaging", "message", "messages", "text", "texting", "sms", "mms", "messenger"])
 PERMISSION = re.compile(
@@ -317,7 +448,27 @@ SUMMARY = re.compile(
     r"\W*(?:so,? )?(?:to (?:recap|sum|summar)|in summary|summary|recap|just to recap|what we did|so far\b)"
 )
 GRANTING = re.compile(r"\b(grant|allow|let|give|permit|authori[sz]e|provide|hand)\b(?! me\b)")
-AUXILIARY = frozenset(["have", "has", "are", "is", "do", "does", "use", "using", "get", "say", "see", "go", "going", "take", "put", "on", "know"])
+AUXILIARY = frozenset(
+    [
+        "have",
+        "has",
+        "are",
+        "is",
+        "do",
+        "does",
+        "use",
+        "using",
+        "get",
+        "say",
+        "see",
+        "go",
+        "going",
+        "take",
+        "put",
+        "on",
+        "know",
+    ]
+)
 SAYS_WHAT = re.compile(
     r"\b(?:read|tell|report|describe|share|say|let me know|see|look)\b.*\b(?:what(?:'s| is| it| you| they)|whether (?:it|that|they))\b|\b(?:is|are) (?:the|that|this) (?:switch|toggle|slider)\b|\b(?:is|are) (?:it|they|that) (?:currently |still |turned |set to )?(?:on|off|enabled|disabled|4g|5g|2g)"
 )
