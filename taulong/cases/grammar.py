@@ -479,6 +479,11 @@ LABEL = re.compile(
     r"(?:please |then |and )*(?:(?:move|slide|flip|set|push|turn) (?:the|that) (?:switch|slider|toggle|button)|tap|select|choose|press|slide|flip|toggle|switch|turn|set|pick|hit)?(?: it| them| both| that)?(?: to| as)?(?: the)? ?"
     r"(?:(?P<off>off|disabled?|deactivate)|(?P<allow>allow(?:ed)?|permit)|on|enabled?)\b(?: all| access| it| both| while using the app)*\W*$"
 )
+PATH = re.compile(r"(?:(?<=^)|(?<=[.:(]\s)|(?<=, ))[^.:(>,\n]*(?:\s*>\s*[^.>,;\n]+)+")
+LABEL = re.compile(
+    r"(?:please |then |and )*(?:tap|select|choose|press|slide|flip|toggle|switch|turn|set|pick|hit)?(?: it| them| both| that)?(?: to| as)?(?: the)? ?"
+    r"(?:(?P<off>off|disabled?|deactivate)|(?P<allow>allow(?:ed)?|permit)|on|enabled?)\b(?: all| access| it| both| while using the app)*\W*$"
+)
 APN_VALUE = re.compile(
     r"\b(apn[ _]name|mmsc(?:[ _]url)?|mms[ _](?:apn|proxy|port))[\"']?\s*(?:[:=]|to|is|as)\s*[\"']?(?!(?:its|the|default|listed|present|missing|empty|set)\b)([^\s\"',;)}?]+)",
     re.I,
@@ -497,7 +502,7 @@ OPENING = re.compile(
     r"(?:[\s,:.\-\u2022#\"'(\[/!]+|(?:step )?\(?\d+[.):]+\s*|step \w+[:,.]|(?:first|second|third|firstly|secondly|thirdly|1st|2nd)\b[,:]?\s"
     r"|(?:action for you|the fix|the next step|next step|next up)[,:]+\s|(?:and|but|so|then|next|now|also|plus|finally|lastly|afterwards?|after (?:that|which|this)|at this point|for the time being"
     r"|additionally|meanwhile|instead|great|good|perfect|okay|ok|alright|all right|right|yes|no problem|no worries|sure|absolutely|of course|well|awesome|excellent|hmm|ah|oh|got it|understood"
-    r"|in that case|for now|one more thing|suggestion|reminder|action|task|instruction|solution|recommendation|fix|your turn|path|a|once (?:that's|that is|it's) done|when (?:that's|you're) (?:done|ready)"
+    r"|in that case|for now|one more thing|suggestion|reminder|action for you|the fix|the next step|next step|action|task|instruction|solution|recommendation|fix|your turn|path|a|once (?:that's|that is|it's) done|when (?:that's|you're) (?:done|ready)"
     r"|with that done|this time|maybe|perhaps|therefore|hence|thus|again|as a (?:next|first|last) step|most importantly|lastly|if so|if yes|if you (?:don't|wouldn't) mind|if possible|if you can|if you please|quickly|after reset|one last thing|from there"
     r"|when you (?:have|get) a (?:moment|minute|chance))\b(?:[,:!.]+\s*|(?=\s)\s)"
     r"|(?:to|in order to|for|from|with|under|in|at|on|by|given|following|while you are)\b(?! (?:confirm|summar|be clear))[^,:?]{2,70}[,:]\s)"

@@ -34,6 +34,7 @@ from taulong.cases.grammar import (
     GRANTING,
     INNER,
     LABEL,
+    LABEL,
     LOOKING,
     MESSAGING,
     MODES,
@@ -46,6 +47,7 @@ from taulong.cases.grammar import (
     OPENERS,
     OPENING,
     OTHER_LANGUAGES,
+    PATH,
     PATH,
     PERMISSION,
     PLAIN,
@@ -387,6 +389,8 @@ class _Reader:
             return before if not (before in ("tell", "aside", "quote") and re.search(r"so|then|but", lead)) else "ask"
         if before == "wait":
             return "ask"
+        if before == "wait":
+            return "ask"
         if lead == "," and before in ("consent", "past", "plan", "later"):
             return before
         return "ask"
@@ -479,11 +483,22 @@ class _Reader:
             asked += self._labelled("off" if label["off"] else "on", bool(label["allow"]), words)
         if not asked and self.topic and SAYS_WHAT.search(words) and (tool := self._tool(self.topic, "check")):
             asked += self._with_arguments(tool, words, None, None)
+        label = LABEL.match(words)
+        if not asked and mood == "ask" and label:
+            asked += self._labelled("off" if label["off"] else "on", bool(label["allow"]), words)
         if mood == "ask" and not asked and DO_THAT.search(words) and (self.spoken or self.offered):
             asked += [replace(request, clause=words) for request in (self.spoken or self.offered)]
         if re.match(r".*\bmake sure|.*\bensure|.*\bbe sure (?!to)|.*\bcertain", words):
             asked = [replace(request, look=True) if request.wanted else request for request in asked]
         return asked
+
+    def _labelled(self, wanted: str, allow: bool, words: str) -> list[Request]:
+        """Return what a tap on a label alone ("Off", "Allow") does where the message has led to."""
+        if self.topic == "permission" and wanted == "on":
+            return self._with_arguments("grant_app_permission", words, None, None)
+        if self.topic in SWITCHES and not allow:
+            return [Request(SWITCHES[self.topic], wanted=wanted, clause=words)]
+        return []
 
     def _labelled(self, wanted: str, allow: bool, words: str) -> list[Request]:
         """Return what a tap on a label alone ("Off", "Allow") does where the message has led to."""

@@ -64,19 +64,15 @@ class Probe(ScriptedAgent):
 @pytest.mark.parametrize("name", PROBES)
 def test_a_probe_that_knows_the_fix_solves_every_case_of_every_cause(name, monkeypatch):
     """The fix of each case is handed to the probe; what it says around it must not matter."""
-    shifts = generate_shifts(num_shifts=4)
-    tools = {
-        (shift.split, shift.seed, case.position): recurring_causes()[case.cause].corrective_tool
-        for shift in shifts
-        for case in shift.cases
-    }
-
-    def probe(agent, agent_tools, policy, memory, case):
-        return Probe(agent_tools, policy, memory, case, name=name, tool=tools[case[:3]])
-
-    monkeypatch.setattr("taulong.cases.case.new_agent", probe)
     lost = []
-    for shift in shifts:
+    for shift in generate_shifts(num_shifts=4):
+        cases = iter(shift.cases)
+
+        def probe(agent, agent_tools, policy, memory, case, cases=cases):
+            tool = recurring_causes()[next(cases).cause].corrective_tool
+            return Probe(agent_tools, policy, memory, case, name=name, tool=tool)
+
+        monkeypatch.setattr("taulong.cases.case.new_agent", probe)
         for row in run_unit(Unit(shift, "none", "learner")):
             record = row["record"]
             if record["official_reward"] != 1.0:
