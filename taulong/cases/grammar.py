@@ -247,7 +247,7 @@ RESET = re.compile(
     r"\b(?:reset\w*|restor\w+|revert\w*|(?:factory |carrier )?defaults?|standard ones|back the way it was)\b"
 )
 STATE = re.compile(
-    r"\b(?:(?P<off>off|disabl\w+|deactivat\w+|uncheck\w*|untick\w*|kill|shut|out|closed?)|on|enabl\w+|activat\w+|active)\b"
+    r"\b(?:(?P<off>off|(?:not|isn't|aren't) (?:on|enabled|active|turned on|activated)|disabl\w+|deactivat\w+|uncheck\w*|untick\w*|kill|shut|out|closed?)|on|enabl\w+|activat\w+|active)\b"
 )
 STATE_AFTER = re.compile(STATE.pattern + r"(?<!on)|\b(?P<on_>on)\b(?! (?:your|the|my|this|a)\b)")
 CYCLE = re.compile(
@@ -472,6 +472,13 @@ AUXILIARY = frozenset(
 SAYS_WHAT = re.compile(
     r"\b(?:read|tell|report|describe|share|say|let me know|see|look)\b.*\b(?:what(?:'s| is| it| you| they)|whether (?:it|that|they))\b|\b(?:is|are) (?:the|that|this) (?:switch|toggle|slider)\b|\b(?:is|are) (?:it|they|that) (?:currently |still |turned |set to )?(?:on|off|enabled|disabled|4g|5g|2g)"
 )
+FILLER = re.compile(r" go ahead and (?!try\b)")
+INSTRUCTIONS_OFFERED = re.compile(
+    r"\b(?:instructions?|step[- ]by[- ]step|guid(?:e|ance)|walk you through|on your own|by yourself|which (?:one|step)|how to|help with (?:this|that|any)|proceed|comfortable|the steps)\b"
+)
+INSISTS = re.compile(r"\b(?:please|could you|can you|would you|go ahead|now)\b")
+ASKS_TO_LOOK = re.compile(r"\b(?:let me know|tell me|check|see|confirm|share|report|describe|verify|look for|look at)\b")
+CONNECTS = frozenset("turn switch enable activate toggle flip put set have".split())
 NUMBER = re.compile(
     r"(?:step |part |task |item )?(?:\d+|one|two|three|first|second|third|fourth|last|next|then|please|and|ok|now|again|great|afterwards|finally|lastly|also|reason|fix|action|what|kindly)\W*"
 )
@@ -609,6 +616,7 @@ MOODS = tuple(
             "ask",
             r"(?:the (?:next|only|last|first|best|one|final) (?:step|thing|fix|best step|thing left)|your (?:next|only|first) (?:step|task|job)|what i(?:'d like| need| want)|all (?:you|it|i) (?:need|needs|have|has|ask|want)|one small (?:thing|change)|it's time|next step|this means|next up)\b(?:.{0,40}?)(?:is|are|needs?|to|:)\b",
         ),
+        ("purpose", r"(?:in order )?to (?!please\b)\w+"),
         ("?", r"(?:which|what)\b"),
         (
             "tell",

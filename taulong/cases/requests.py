@@ -27,6 +27,11 @@ from taulong.cases.grammar import (
     DO_THAT,
     ENGLISH,
     FALLBACK,
+    FILLER,
+    INSTRUCTIONS_OFFERED,
+    INSISTS,
+    ASKS_TO_LOOK,
+    CONNECTS,
     FINITE,
     FRAGMENT,
     GERUND,
@@ -258,7 +263,7 @@ class _Reader:
     def read(self, sentence: str) -> None:
         """Add one sentence or list item."""
         item = bool(re.match(r"\s*(?:[-\u2022]|\(?\d+[.)]|step \d)", sentence, re.I))
-        lowered = WHETHER.sub(r"\1 whether", sentence.lower())
+        lowered = FILLER.sub(" ", WHETHER.sub(r"\1 whether", sentence.lower()))
         question = lowered.rstrip(" \"')").endswith("?")
         if not item and self.header and not lowered.rstrip().endswith(":"):
             self.header = self.header_verb = None
@@ -266,26 +271,47 @@ class _Reader:
             self._drop_plan()
         if item and self.list_start is None:
             self.list_start = len(self.clauses)
-        mood, when, start = None, None, len(self.found)
+        mood, when, start, first = None, None, len(self.found), len(self.clauses)
         past = False
         self.summary = bool(SUMMARY.match(lowered))
         for lead, words in _clauses(lowered):
             mood, when, past = self._clause(lead, words, mood, when, question, item, past)
         if re.search(r"\bfirst\W*$", lowered) and len(self.found) > start + 1:
             self.found.insert(start, self.found.pop())
+        self._drop_label(first, len(self.clauses), lowered)
         if lowered.rstrip().endswith(":") and not item:
             self.header = "plan" if PLAN.search(lowered) and mood != "ask" else mood
+            if self.header in ("ask", "wait") and ASKS_TO_LOOK.search(lowered):
+                self.header, self.header_verb = "look", "check"
             if self.header in ("tell", "aside", "when") or self.header is None:
                 self.header = "tell" if TOLD.search(lowered) else None
         self.heard_text += lowered + " "
+
+    def _drop_label(self, first: int, end: int, sentence: str) -> None:
+        """Take back the title of a step ("Reset APN: if the settings are wrong, reset them") where the step itself follows."""
+        if end - first < 2 or ":" not in sentence or not sentence.split(":")[0].endswith(self.clauses[first].text[-12:]):
+            return
+        rest = self.clauses[first + 1 : end]
+        if any(clause.requests or clause.mood in ("later", "when") for clause in rest):
+            self._take_back(first)
+
+    def _take_back(self, index: int, mood: str = "label") -> None:
+        self.clauses[index] = Clause(self.clauses[index].text, mood)
+        self.found = [(at, request) for at, request in self.found if at != index]
+
+    def _drop_offer(self) -> None:
+        """Take back what was only proposed, where the message ends in the offer to guide the customer through it."""
+        offers = [i for i, c in enumerate(self.clauses) if c.mood == "consent" and INSTRUCTIONS_OFFERED.search(c.text)]
+        for index, clause in enumerate(self.clauses[: offers[-1]] if offers else []):
+            if any(request.changes for request in clause.requests) and not INSISTS.search(clause.text):
+                self._take_back(index, "plan")
 
     def _drop_plan(self) -> None:
         """Take back the list read before "let's start by": it was a plan."""
         for index in range(self.list_start, len(self.clauses)):
             clause = self.clauses[index]
             if any(request.changes for request in clause.requests):
-                self.clauses[index] = Clause(clause.text, "plan")
-                self.found = [(at, request) for at, request in self.found if at != index]
+                self._take_back(index, "plan")
         self.list_start = None
 
     def _clause(self, lead, words, before, when, question, item, past):
@@ -340,7 +366,7 @@ class _Reader:
         if mood in ("ask", "look") and lead == "" and words.rstrip().endswith(":"):
             verb = [token["verb"] for token in TOKEN.finditer(words) if token["verb"]]
             self.header_verb = "check" if mood == "look" else (verb[-1] if verb else None)
-        past = bool(re.match(r"\w+ed\b|(?:since|as|because|now that|so far)\b.*(?:'ve|have|had|\w+ed)\b", words))
+        past = (past and mood == "aside") or bool(re.match(r"\w+ed\b|(?:since|as|because|now that|so far)\b.*(?:'ve|have|had|\w+ed)\b", words))
         return mood, when, past
 
     def _mood(self, lead, words, before, question, item, past) -> str:
@@ -375,6 +401,8 @@ class _Reader:
         """Return the mood of a clause that begins with a bare verb: an instruction, unless it goes on with its neighbour's."""
         if past and re.match(r"(?:reset|set|put|run|let|cut)\b", words):
             return "aside"
+        if before == "purpose" and lead:
+            return "purpose"
         if before == "not" and lead not in ("and", "or"):
             return "ask"
         if lead == ":":
@@ -437,7 +465,7 @@ class _Reader:
             if token["literal"]:
                 asked += self._literal(token, words)
                 continue
-            if kind == "verb" and verb in LOOKING and token["verb"] in AUXILIARY:
+            if kind == "verb" and verb in LOOKING | {"sure", "ensure", "certain"} and token["verb"] in AUXILIARY:
                 continue
             if kind == "verb":
                 if not (mood == "look" and given == "check" and token["verb"] not in ("send", "check", "try")):
@@ -595,7 +623,7 @@ class _Reader:
                 "kill",
                 "shut",
             )
-            on = state == "on" or verb in ("connect", "reconnect", "enable", "activate", "start")
+            on = (state == "on" and verb in CONNECTS) or verb in ("connect", "reconnect", "enable", "activate", "start")
             return [Request("disconnect_vpn" if off else "connect_vpn", clause=words)] if off or on else []
         if name in SWITCHES:
             return self._switch(name, verb, words, token, state)
@@ -656,6 +684,8 @@ class _Reader:
             return [Request(self._tool(name, "check"), clause=words)] if verb == "confirm" else []
         if verb in OPENERS and not re.search(r"\b(?:on|off|enable|disable)\b", words):
             return []
+        if verb in ("use", "make", "try", "test", "help") and not re.search(r"\bsure\b", words):
+            return []
         return [Request(tool, wanted=state, clause=words)]
 
     def _literal(self, token, words) -> list[Request]:
@@ -702,6 +732,7 @@ class _Reader:
 
     def heard(self) -> Heard:
         """Return what the whole message asks for."""
+        self._drop_offer()
         requests = _without_repeats([self._completed(request) for _, request in self.found])
         return Heard(tuple(self.clauses), requests, True, tuple(self.spoken) or tuple(self.offered))
 
@@ -729,11 +760,12 @@ def _clauses(sentence: str) -> list[tuple[str, str]]:
 
 def _state(words: str, start: int, token: re.Match) -> str | None:
     """Return the state that words want an object in: next to its verb, else after it, else anywhere."""
-    objects = [t.end() for t in TOKEN.finditer(words[: token.start()], start) if t.lastgroup in MEANINGS]
+    before = words[: token.start()]
+    alone = not any(t.lastgroup in MEANINGS for t in TOKEN.finditer(before, start))
     found = (
-        STATE.search(words[: token.start()], max([start, *objects]))
+        (STATE.search(before, start) if alone else None)
         or STATE_AFTER.search(words, token.end())
-        or STATE.search(words[: token.start()], start)
+        or STATE.search(before, start)
         or STATE.search(words)
     )
     return found and ("off" if found["off"] else "on")
