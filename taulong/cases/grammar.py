@@ -477,8 +477,10 @@ INSTRUCTIONS_OFFERED = re.compile(
     r"\b(?:instructions?|step[- ]by[- ]step|guid(?:e|ance)|walk you through|on your own|by yourself|which (?:one|step)|how to|help with (?:this|that|any)|proceed|comfortable|the steps)\b"
 )
 INSISTS = re.compile(r"\b(?:please|could you|can you|would you|go ahead|now)\b")
-ASKS_TO_LOOK = re.compile(r"\b(?:let me know|tell me|check|see|confirm|share|report|describe|verify|look for|look at)\b")
-CONNECTS = frozenset("turn switch enable activate toggle flip put set have".split())
+ASKS_TO_LOOK = re.compile(
+    r"\b(?:let me know|tell me|check|see|confirm|share|report|describe|verify|look for|look at)\b"
+)
+CONNECTS = frozenset(["turn", "switch", "enable", "activate", "toggle", "flip", "put", "set", "have"])
 NUMBER = re.compile(
     r"(?:step |part |task |item )?(?:\d+|one|two|three|first|second|third|fourth|last|next|then|please|and|ok|now|again|great|afterwards|finally|lastly|also|reason|fix|action|what|kindly)\W*"
 )

@@ -20,24 +20,24 @@ from taulong.cases.grammar import (
     ACTING,
     APN_VALUE,
     APP,
+    ASKS_TO_LOOK,
     AUXILIARY,
     BREAKS,
     CONDITIONS,
+    CONNECTS,
     CYCLE,
     DO_THAT,
     ENGLISH,
     FALLBACK,
     FILLER,
-    INSTRUCTIONS_OFFERED,
-    INSISTS,
-    ASKS_TO_LOOK,
-    CONNECTS,
     FINITE,
     FRAGMENT,
     GERUND,
     GERUNDS,
     GRANTING,
     INNER,
+    INSISTS,
+    INSTRUCTIONS_OFFERED,
     LABEL,
     LOOKING,
     MESSAGING,
@@ -289,7 +289,11 @@ class _Reader:
 
     def _drop_label(self, first: int, end: int, sentence: str) -> None:
         """Take back the title of a step ("Reset APN: if the settings are wrong, reset them") where the step itself follows."""
-        if end - first < 2 or ":" not in sentence or not sentence.split(":")[0].endswith(self.clauses[first].text[-12:]):
+        if (
+            end - first < 2
+            or ":" not in sentence
+            or not sentence.split(":")[0].endswith(self.clauses[first].text[-12:])
+        ):
             return
         rest = self.clauses[first + 1 : end]
         if any(clause.requests or clause.mood in ("later", "when") for clause in rest):
@@ -366,7 +370,9 @@ class _Reader:
         if mood in ("ask", "look") and lead == "" and words.rstrip().endswith(":"):
             verb = [token["verb"] for token in TOKEN.finditer(words) if token["verb"]]
             self.header_verb = "check" if mood == "look" else (verb[-1] if verb else None)
-        past = (past and mood == "aside") or bool(re.match(r"\w+ed\b|(?:since|as|because|now that|so far)\b.*(?:'ve|have|had|\w+ed)\b", words))
+        past = (past and mood == "aside") or bool(
+            re.match(r"\w+ed\b|(?:since|as|because|now that|so far)\b.*(?:'ve|have|had|\w+ed)\b", words)
+        )
         return mood, when, past
 
     def _mood(self, lead, words, before, question, item, past) -> str:
