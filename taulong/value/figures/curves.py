@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from taulong.value.figures.layout import LIMITS, bar_caption, empty_figure, finish, marked, new_panels, only
 from taulong.value.figures.style import MODE_STYLE, STYLE, agents_of, modes_of
-from taulong.value.statistics.intervals import share_interval
+from taulong.value.statistics.intervals import bounded_interval
 from taulong.value.statistics.pairs import matched
 
 AXES = {"teaching_seen": "teaching seen", "position": "position"}  # short: six panels stand side by side
@@ -70,11 +70,12 @@ def points(kept: pd.DataFrame, cases: pd.DataFrame, level: float):
     fixed = {"dropped": len(cases) - len(kept), "level": level}
     for axis in AXES:
         for x, at in about.groupby(axis).groups.items():
-            counts = about.loc[at, "shift_id"].value_counts()
-            effective = float(counts.sum() ** 2 / (counts**2).sum())
+            shift_of = about.loc[at, "shift_id"]
             for name in kept:
+                by_shift = kept.loc[at, name].groupby(shift_of)
+                means, counts = by_shift.mean().to_numpy(), by_shift.size().to_numpy()
                 value = float(kept.loc[at, name].mean())
-                low, high = share_interval(value, effective, level)
+                low, high = map(float, bounded_interval(means, 0.0, 1.0, level, counts))
                 yield name, {
                     "axis": axis, "x": int(x), "value": value, "low": low, "high": high, "cases": len(at),
                     "shifts": len(counts),
