@@ -2,6 +2,7 @@
 # make test   the tests and every committed notebook, cell by cell (under six minutes)
 # make rerun  all notebooks at full size into data/reruns, the committed ones untouched; again, and it says what differs
 # make lint    style, types, and that imports go down
+# make docs    the documentation, in docs/_build/html
 # make test-bench     the benchmark as a verifiers environment, in .venv-bench
 # make release        its sdist and wheel in dist/, tried in a fresh environment
 # make test-browser   every notebook in a real JupyterLab and Chromium; screenshots in data/notebooks/screenshots
@@ -12,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PYTEST = .venv/bin/python -m pytest -n 2
 
-.PHONY: run lint rerun test test-full test-browser test-bench release environment clean
+.PHONY: run lint docs rerun test test-full test-browser test-bench release environment clean
 
 run: environment
 	.venv/bin/python -m taulong reproduce
@@ -25,6 +26,9 @@ lint: environment
 	.venv/bin/python -m ruff check taulong tests notebooks
 	.venv/bin/python -m mypy
 	.venv/bin/lint-imports
+
+docs: environment
+	.venv/bin/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
 
 test: environment
 	$(PYTEST)
@@ -48,5 +52,5 @@ environment:
 	@.ci/environment
 
 clean:
-	rm -rf .venv .venv-bench build dist outputs *.egg-info .pytest_cache .hypothesis
+	rm -rf .venv .venv-bench build docs/_build docs/generated dist outputs *.egg-info .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -4,6 +4,7 @@ import argparse
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 
 import taulong
 from taulong.errors import ConfigError, TauLongError, near
@@ -14,11 +15,11 @@ from taulong.keys import is_key_name, scrub
 # taulong.backend, or a module that does) and other heavy packages inside run, not at its top.
 COMMANDS = {
     "reproduce": ("do the main job: shifts, runs, notebooks and figures at full size", "taulong.batch.reproduction"),
-    "generate": ("generate a set of shifts", "taulong.shifts.generation"),
-    "run": ("execute a set of shifts by agents under memory modes", "taulong.runs.execution"),
+    "generate": ("generate a set of shifts", "taulong.shifts.command"),
+    "run": ("execute a set of shifts by agents under memory modes", "taulong.runs.command"),
     "show": (
         "print one case of a run: the conversation, the notebook, what graders object to",
-        "taulong.reading.conversation",
+        "taulong.reading.show",
     ),
     "audit": ("what the reward can and cannot see, over tau2's telecom tasks", "taulong.audit.tables"),
     "regrade": ("every verdict on finished tau2 result files", "taulong.regrade.regrading"),
@@ -50,6 +51,20 @@ class Parser(argparse.ArgumentParser):
         super().error(scrub(message))
 
 
+def _fill(command: argparse.ArgumentParser, module_name: str) -> None:
+    module = importlib.import_module(module_name)
+    module.add_arguments(command)
+    command.set_defaults(run=module.run)
+
+
+def command_parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield each command's name and its parser, as the documentation shows them."""
+    for name, (summary, module_name) in COMMANDS.items():
+        parser = Parser(prog=f"taulong {name}", description=summary[0].upper() + summary[1:] + ".")
+        _fill(parser, module_name)
+        yield name, parser
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code: 0 done, 1 the command's own no, 2 wrong input, 130 interrupted.
 
@@ -67,9 +82,7 @@ def main(argv: list[str] | None = None) -> int:
         for name, (summary, module_name) in COMMANDS.items():
             command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
             if name == typed:
-                module = importlib.import_module(module_name)
-                module.add_arguments(command)
-                command.set_defaults(run=module.run)
+                _fill(command, module_name)
         args = parser.parse_args(argv)
         return args.run(args)
     except BrokenPipeError:  # the reader of a pipe has seen enough

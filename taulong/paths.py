@@ -27,7 +27,10 @@ def find_root(package: Path = PACKAGE, start: Path | None = None) -> Path:
 ROOT = find_root()
 WORK = Path(os.environ.get("TAULONG_WORK") or ROOT).resolve()
 """Where data/ and figures/ are: the project's root, unless the environment names another folder, as a rerun does."""
-NOTEBOOKS = ROOT / "notebooks"
+SHIPPED = PACKAGE / "batch" / "shipped"
+"""Where an installed wheel has its notebooks."""
+NOTEBOOKS = ROOT / "notebooks" if _is_root(ROOT) else SHIPPED
+"""The notebooks: those of the checkout, or without one the wheel's."""
 DATA = WORK / "data"
 SHIFTS = DATA / "shifts"
 RUNS = DATA / "runs"

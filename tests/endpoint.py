@@ -23,7 +23,8 @@ from taulong.cases.models import case_seed
 from taulong.draws import Draws
 from taulong.memory.modes import Memory
 from taulong.shifts.causes import recurring_causes
-from taulong.shifts.generation import Shift, read_shifts
+from taulong.shifts.files import read_shifts
+from taulong.shifts.stream import Shift
 
 NOTEBOOK = re.compile(r"<notebook>.*?Its text:\n(.*)\n</notebook>", re.S)
 CAP = re.compile(r"at most (\d+) characters")

@@ -163,7 +163,7 @@ def test_a_python_out_of_range_is_told_what_to_do(version):
 
 def test_only_errors_of_taulong_lose_their_traceback(monkeypatch, capsys):
     from taulong import info
-    from taulong.batch.notebooks import NotebookError
+    from taulong.batch.parameters import NotebookError
 
     def run_raising(error):
         monkeypatch.setattr(info, "run", lambda args: (_ for _ in ()).throw(error))

@@ -75,7 +75,7 @@ def test_the_pins_of_the_benchmark_add_to_the_others_or_stand_in_for_them(python
     assert bench["websockets"] != base.get("websockets"), "one version would do for both"
 
 
-@pytest.mark.parametrize("extras", [["test", "lint"], ["test", "lint", "bench"]], ids="-".join)
+@pytest.mark.parametrize("extras", [["test", "lint", "docs"], ["test", "lint", "docs", "bench"]], ids="-".join)
 def test_pins_are_complete_and_agree_with_each_other_on_this_python(extras):
     python = ".".join(map(str, sys.version_info[:2]))
     pins = pins_on(python)

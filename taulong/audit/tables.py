@@ -153,7 +153,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Audit, write the results and print the table of graders and the metrics; return 0."""
     from taulong.audit.figures import plot_shares, shares
-    from taulong.batch.notebooks import write_metrics
+    from taulong.batch.results import write_metrics
     from taulong.value.figures.style import save_figure
 
     config = AuditConfig(arguments.tasks, arguments.workers)

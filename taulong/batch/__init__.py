@@ -8,23 +8,13 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "notebooks": [
-            "KERNELSPEC",
-            "LANGUAGE_INFO",
-            "NotebookError",
-            "SENTINEL",
-            "check_parameters",
-            "execute_in_place",
-            "find_notebook",
-            "parse_parameter",
-            "printed",
-            "read_defaults",
-            "run_notebook",
-            "write_metrics",
-        ],
+        "checks": ["READS", "WRITES", "check_notebook", "written"],
+        "notebooks": ["KERNELSPEC", "LANGUAGE_INFO", "execute_in_place", "printed", "run_notebook"],
+        "parameters": ["NotebookError", "check_parameters", "find_notebook", "parse_parameter", "read_defaults"],
         "report": ["ReportConfig", "html"],
         "reproduction": ["AGENTS", "CAPS", "CAP_AGENTS", "MODES", "NAME", "cap_name", "results_table"],
         "reruns": ["FORMAT", "RERUNS", "Rerun", "STEPS", "rerun"],
-        "sweeps": ["Point", "WRITES", "grid_points", "make_points", "read_sweep", "run_sweep"],
+        "results": ["SENTINEL", "write_metrics"],
+        "sweeps": ["Point", "grid_points", "make_points", "read_sweep", "run_sweep"],
     },
 )

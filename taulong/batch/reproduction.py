@@ -27,8 +27,11 @@ def cap_name(cap: int, name: str = NAME) -> str:
 def run(arguments: argparse.Namespace) -> int:
     """Run every agent on board under every memory mode, sweep the notebook's cap, execute the notebooks, print the metrics."""
     from taulong.batch.notebooks import run_notebook
-    from taulong.runs.execution import RunConfig, execute_runs
-    from taulong.shifts.generation import ShiftConfig, generate_shifts, write_shifts
+    from taulong.runs.config import RunConfig
+    from taulong.runs.execution import execute_runs
+    from taulong.shifts.configuration import ShiftConfig
+    from taulong.shifts.files import write_shifts
+    from taulong.shifts.generation import generate_shifts
 
     sets = {NAME: ShiftConfig(), **{cap_name(cap): ShiftConfig(notebook_cap=cap) for cap in CAPS}}
     for name, config in sets.items():
@@ -36,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         whole = name == NAME
         plan = RunConfig(name, AGENTS if whole else CAP_AGENTS, MODES if whole else ("none", "notebook"))
         folder = execute_runs(plan, name, arguments.workers, fresh=True, progress=True)
-        print(f"{shown(folder.path)}: {folder.account.scored} of {folder.account.planned} cases scored")
+        print(f"{shown(folder.path)}: {folder.account}")
     notebooks = {
         "10_generate_shifts": {"shifts": NAME, "num_shifts": arguments.num_shifts},
         "20_execute_runs": {"shifts": NAME, "run": NAME, "agents": AGENTS, "memory_modes": MODES, "fresh": False},

@@ -67,7 +67,8 @@ def rerun(steps: Sequence[tuple[str, dict[str, Any]]] = STEPS, root: str | Path 
         NotebookError: a notebook is not there or cannot take its parameters (before anything runs), or did not come to its end.
         DataError: the folder holds something else than a rerun.
     """
-    from taulong.batch.notebooks import check_parameters, find_notebook, read_defaults, run_notebook
+    from taulong.batch.notebooks import run_notebook
+    from taulong.batch.parameters import check_parameters, find_notebook, read_defaults
 
     planned = [(find_notebook(name), parameters) for name, parameters in steps]
     for path, parameters in planned:

@@ -23,12 +23,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from taulong.batch.notebooks import NotebookError, check_parameters, find_notebook, read_defaults, run_notebook
+from taulong.batch.checks import check_notebook, written
+from taulong.batch.notebooks import run_notebook
+from taulong.batch.parameters import NotebookError, check_parameters, find_notebook, read_defaults
 from taulong.errors import ConfigError, near
 from taulong.paths import OUTPUTS, located, shown
-
-WRITES = {"00_tour": "run", "10_generate_shifts": "shifts", "20_execute_runs": "run"}
-"""The parameter of a notebook that names what it writes; two points with the same would overwrite each other."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,7 @@ def read_sweep(path: str | Path) -> tuple[str, list[Point]]:
     Raises:
         ConfigError: the file cannot be read, or a field of it is unknown or of another kind; a value looks like a key.
         NotebookError: a notebook or parameter is unknown, or a value of another type than its default.
+        DataError: shifts or a run that is neither there nor written by an earlier point.
     """
     import yaml
 
@@ -82,10 +82,11 @@ def read_sweep(path: str | Path) -> tuple[str, list[Point]]:
     for name, count in Counter(point.name for point in points).items():
         if count > 1:
             raise ConfigError(f"{path.name}: {count} entries have the point {name}")
-    writing = [(WRITES[point.notebook.stem], point) for point in points if point.notebook.stem in WRITES]
-    targets = Counter(
-        (parameter, (read_defaults(point.notebook) | point.parameters).get(parameter)) for parameter, point in writing
-    )
+    targets: Counter[tuple[str, str]] = Counter()
+    for point in points:
+        check_notebook(point.notebook, point.parameters, targets)
+        if target := written(point.notebook, point.parameters):
+            targets[target] += 1
     for (parameter, target), count in targets.items():
         if count > 1:
             raise ConfigError(

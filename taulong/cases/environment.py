@@ -4,7 +4,9 @@ from functools import cache
 
 from taulong import backend
 from taulong.backend import TelecomEnvironment, TelecomTools, TelecomUserTools, ToolCall, ToolMessage, ToolType, is_tool
+from taulong.memory.modes import Memory
 from taulong.shifts.causes import corrective_tools
+from taulong.shifts.stream import Case
 
 NOT_AVAILABLE = "This information is not available right now."
 DONE_UNSEEN = "Done. The phone shows no status right now."
@@ -104,6 +106,15 @@ class CaseEnvironment(TelecomEnvironment):
             return _answer(message, NOT_AVAILABLE)
         response = super().get_response(message)
         return response if response.error else _answer(message, DONE_UNSEEN)
+
+
+def new_case_environment(case: Case, memory: Memory, solo_mode: bool = False) -> CaseEnvironment:
+    """Return the fresh environment of a case; what tau2's evaluator is given as its constructor."""
+    domain, policy = backend.policy()
+    database = backend.database_with(case.records)
+    tools = NotebookTools(database, memory.text, memory.cap) if memory.writable else TelecomTools(database)
+    user_tools = TelecomUserTools(backend.new_user_database())
+    return CaseEnvironment(domain, policy, tools, user_tools, case.population == "testing")
 
 
 @cache

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from taulong.draws import Draws
 from taulong.errors import check_name
-from taulong.shifts.generation import Shift
+from taulong.shifts.stream import Shift
 
 MEMORY_MODES = ("none", "notebook", "oracle", "placebo", "transcript", "frozen")
 CONVERSATION = "--- earlier conversation ---"

@@ -1,6 +1,6 @@
 """What was said and done? Conversations, shifts and verdicts as HTML for a notebook and as text for a terminal.
 
-May use value, runs and what lies below. Start with :mod:`taulong.reading.conversation`.
+May use value, runs and what lies below. Start with :mod:`taulong.reading.show`.
 """
 
 import lazy_loader
@@ -8,31 +8,23 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "conversation": [
-            "BROWSED",
-            "Beside",
-            "Conversation",
+        "conversation": ["Beside", "Conversation", "Objection", "Turn", "beside"],
+        "markup": [
             "FOLD",
             "INFERRED",
             "LANES",
             "LINES",
             "Markup",
             "OUTCOMES",
-            "Objection",
             "PAPER",
             "SIGNS",
             "STYLE",
-            "Strip",
             "TINT",
-            "Table",
-            "Turn",
-            "beside",
-            "browse",
-            "customers",
             "element",
-            "notebook_growth",
-            "open_case",
             "visible",
         ],
+        "show": ["notebook_growth", "open_case"],
+        "strip": ["Strip"],
+        "tables": ["BROWSED", "Table", "browse", "customers"],
     },
 )

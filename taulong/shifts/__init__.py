@@ -9,23 +9,16 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "causes": ["Cause", "broken_environment", "corrective_tools", "recurring_causes", "resolves", "routine_resets"],
-        "generation": [
-            "Case",
-            "POPULATIONS",
-            "SPLITS",
-            "SPLIT_SIZE",
-            "Shift",
-            "ShiftConfig",
+        "configuration": ["POPULATIONS", "SPLITS", "SPLIT_SIZE", "ShiftConfig", "shift_seeds"],
+        "files": [
             "export_tasks",
-            "generate_shift",
-            "generate_shifts",
             "read_manifest",
             "read_shifts",
+            "set_manifest",
             "shift_paths",
-            "shift_seeds",
-            "shift_table",
             "write_shifts",
         ],
+        "generation": ["generate_shift", "generate_shifts"],
         "identity": [
             "CITIES",
             "Customer",
@@ -36,5 +29,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "mint_customer",
             "phone_models",
         ],
+        "stream": ["Case", "Shift", "shift_table"],
     },
 )

@@ -17,7 +17,7 @@ import nbformat
 import pytest
 from papermill import inspect_notebook
 
-from taulong.batch.notebooks import KERNELSPEC, NotebookError, execute_in_place, printed, read_defaults
+from taulong.batch import KERNELSPEC, NotebookError, execute_in_place, printed, read_defaults
 from taulong.paths import NOTEBOOKS
 
 COMMITTED = sorted(NOTEBOOKS.glob("*.ipynb"))

@@ -2,7 +2,7 @@
 
 import re
 
-from taulong.batch.notebooks import find_notebook
+from taulong.batch.parameters import find_notebook
 from taulong.batch.report import html
 
 

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from taulong.batch.notebooks import NotebookError
+from taulong.batch.parameters import NotebookError
 from taulong.batch.reruns import STEPS, rerun
 from taulong.errors import DataError
 
@@ -24,7 +24,7 @@ def steps(tmp_path):
     """A notebook that writes what a second one reads, in a folder with a space in its name."""
     folder = tmp_path / "my notebooks"
     folder.mkdir()
-    imports = "from taulong.batch.notebooks import write_metrics\nfrom taulong.paths import DATA, FIGURES, atomic_write, shown"
+    imports = "from taulong.batch import write_metrics\nfrom taulong.paths import DATA, FIGURES, atomic_write, shown"
     first = notebook(folder / "1_write.ipynb", "size = 2  # numbers", imports,
                      'atomic_write(FIGURES / "a.txt", "figure")\natomic_write(DATA / "timings.jsonl", __import__("os").urandom(4))\n'
                      'atomic_write(DATA / "numbers.json", str(list(range(size))))\nprint(shown(DATA / "numbers.json"))',
@@ -76,7 +76,7 @@ def test_other_parameters_are_another_folder_and_mistakes_are_told_before_anythi
 
 
 def test_the_steps_are_notebooks_that_take_their_parameters():
-    from taulong.batch.notebooks import check_parameters, find_notebook, read_defaults
+    from taulong.batch.parameters import check_parameters, find_notebook, read_defaults
 
     for name, parameters in STEPS:
         check_parameters(parameters, read_defaults(find_notebook(name)))

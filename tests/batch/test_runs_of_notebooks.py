@@ -11,11 +11,11 @@ import nbformat
 import pytest
 from endpoint import Endpoint, scripted_sides
 
-from taulong.batch import notebooks
-from taulong.batch.notebooks import (
+from taulong.batch import (
     NotebookError,
     check_parameters,
     execute_in_place,
+    notebooks,
     parse_parameter,
     printed,
     read_defaults,
@@ -23,7 +23,8 @@ from taulong.batch.notebooks import (
     write_metrics,
 )
 from taulong.paths import ROOT
-from taulong.shifts.generation import generate_shifts, write_shifts
+from taulong.shifts.files import write_shifts
+from taulong.shifts.generation import generate_shifts
 
 FIXTURES = Path(__file__).parent / "fixtures" / "notebooks"
 DEFAULTS = read_defaults(FIXTURES / "good.ipynb")

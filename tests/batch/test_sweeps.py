@@ -7,7 +7,7 @@ import nbformat
 import pytest
 
 from taulong.batch import sweeps
-from taulong.batch.notebooks import NotebookError
+from taulong.batch.parameters import NotebookError
 from taulong.batch.sweeps import grid_points, make_points, read_sweep, run_sweep
 from taulong.cli import main
 from taulong.errors import ConfigError

@@ -24,8 +24,11 @@ from taulong.bench.taskset import BENCH_MODES, BenchConfig, ShiftTaskset  # noqa
 from taulong.bench.traces import import_traces, read_rollouts, read_traces  # noqa: E402
 from taulong.errors import DataError  # noqa: E402
 from taulong.memory.modes import MEMORY_MODES  # noqa: E402
-from taulong.runs.execution import RunConfig, execute_runs  # noqa: E402
-from taulong.shifts.generation import ShiftConfig, generate_shifts, write_shifts  # noqa: E402
+from taulong.runs.config import RunConfig  # noqa: E402
+from taulong.runs.execution import execute_runs  # noqa: E402
+from taulong.shifts.configuration import ShiftConfig  # noqa: E402
+from taulong.shifts.files import write_shifts  # noqa: E402
+from taulong.shifts.generation import generate_shifts  # noqa: E402
 from taulong.value.metrics import case_metrics, read_table, require_complete, shift_rewards  # noqa: E402
 
 NAME = "qwen/qwen3-30b-a3b-instruct-2507"
@@ -298,12 +301,12 @@ def test_a_rollout_that_runs_out_of_time_is_an_error_too(served, place):
 
 
 def test_a_case_that_cannot_be_graded_makes_no_reward(served, place, monkeypatch):
-    from taulong.cases import case as cases
+    from taulong.cases import grading
 
     def broken(*_):
         raise RuntimeError("no grader today")
 
-    monkeypatch.setattr(cases, "grade", broken)
+    monkeypatch.setattr(grading, "grade", broken)
     [trace] = evaluate(served.url, place / "outputs", **SMALL)
     assert trace["rewards"] == {}
     assert "grading: RuntimeError: no grader today" in trace["errors"][0]["message"]

@@ -19,12 +19,13 @@ from functools import partial
 from taulong import backend
 from taulong.backend import Task
 from taulong.cases import case as cases
+from taulong.cases import orchestrator
 from taulong.cases.agents import AGENTS, ScriptedAgent
 from taulong.cases.customer import ScriptedCustomer
 from taulong.cases.environment import CaseEnvironment, NotebookTools
 from taulong.memory.modes import first_memory
 from taulong.paths import AUDIT, atomic_write
-from taulong.runs.execution import Unit, run_unit
+from taulong.runs.units import Unit, run_unit
 from taulong.shifts.generation import generate_shifts
 
 PLAIN_ENVIRONMENT = backend.registry.get_env_constructor("telecom")
@@ -87,7 +88,7 @@ def official_alone(shift):
             (shift.split, shift.seed, case.position, 0),
             AGENTS["learner"],
         )
-        conversation = cases.CaseOrchestrator(
+        conversation = orchestrator.CaseOrchestrator(
             shift.config.patience,
             domain="telecom",
             agent=agent,

@@ -24,8 +24,11 @@ os.environ.setdefault("OPENAI_API_KEY", "loopback")
 
 from taulong import backend, cases, runs  # noqa: E402
 from taulong.cases.models import tool_schemas  # noqa: E402
-from taulong.runs.execution import RunConfig, RunFolder, execute_runs  # noqa: E402
-from taulong.shifts.generation import generate_shifts, write_shifts  # noqa: E402
+from taulong.runs.config import RunConfig  # noqa: E402
+from taulong.runs.execution import execute_runs  # noqa: E402
+from taulong.runs.folder import RunFolder  # noqa: E402
+from taulong.shifts.files import write_shifts  # noqa: E402
+from taulong.shifts.generation import generate_shifts  # noqa: E402
 
 
 class Serving:
@@ -88,14 +91,14 @@ def run(url: str, shifts: Path, folder: Path, workers: int, executor: str) -> No
 
 def timed_run(url: str, shifts: Path, folder: Path):
     """Return (seconds, what LiteLLM took, what the cases took, what grading took of it) of a run on the endpoint."""
-    in_litellm, in_cases, in_grading = Timed(backend.completion), Timed(runs.run_step), Timed(cases._grade)
-    backend.completion, runs.run_step, cases._grade = in_litellm, in_cases, in_grading
+    in_litellm, in_cases, in_grading = Timed(backend.completion), Timed(runs.run_step), Timed(cases.graded)
+    backend.completion, runs.run_step, cases.graded = in_litellm, in_cases, in_grading
     try:
         started = time.perf_counter()
         run(url, shifts, folder, 1, "threads")
         seconds = time.perf_counter() - started
     finally:
-        backend.completion, runs.run_step, cases._grade = in_litellm.call, in_cases.call, in_grading.call
+        backend.completion, runs.run_step, cases.graded = in_litellm.call, in_cases.call, in_grading.call
     return seconds, in_litellm, in_cases, in_grading
 
 
@@ -176,7 +179,7 @@ import resource, sys, time
 started = time.perf_counter()
 from pathlib import Path
 from taulong.value.metrics import case_metrics, shift_rewards
-from taulong.runs.execution import RunFolder
+from taulong.runs.folder import RunFolder
 imported = time.perf_counter()
 records = RunFolder(Path(sys.argv[1])).records()
 tables = [case_metrics(records), shift_rewards(records), shift_rewards(records, "gated_reward")]

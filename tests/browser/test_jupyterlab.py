@@ -21,7 +21,7 @@ from urllib.request import urlopen
 import nbformat
 import pytest
 
-from taulong.batch.notebooks import KERNELSPEC, SENTINEL
+from taulong.batch import KERNELSPEC, SENTINEL
 from taulong.paths import OUTPUTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -225,7 +225,7 @@ def test_a_notebook_runs_to_its_end_and_shows_its_figures(lab, browser, theme, n
 
 def test_an_interactive_table_filters_and_a_hostile_text_stays_text(lab, browser, theme):
     cells = [
-        "import pandas as pd\nfrom taulong.progress import progress_bar\nfrom taulong.reading.conversation import Conversation, browse",
+        "import pandas as pd\nfrom taulong.progress import progress_bar\nfrom taulong.reading import Conversation, browse",
         "browse(pd.DataFrame({'case_id': ['eval-1/1', 'eval-1/2', '<script>document.title = 1</script>'], 'agent': ['learner', 'parrot', 'parrot'],"
         " 'official_reward': [1.0, 0.0, 0.0]}), interactive=True)",
         "text = '<svg onload=\"document.title = 2\"> <img src=x onerror=\"document.title = 3\"> [link](javascript:alert(1))'\n"

@@ -24,11 +24,13 @@ from scipy.stats import binomtest
 
 from taulong.backend import AssistantMessage, TerminationReason, UserMessage
 from taulong.cases import case as cases
+from taulong.cases import orchestrator
 from taulong.cases.agents import ScriptedAgent
-from taulong.cases.case import ENDINGS, run_case
+from taulong.cases.case import run_case
 from taulong.cases.environment import DONE_UNSEEN, NOT_AVAILABLE, NOT_CARRIED_OUT
+from taulong.cases.orchestrator import ENDINGS
 from taulong.graders.verdicts import GRADERS
-from taulong.runs.execution import Unit, run_unit
+from taulong.runs.units import Unit, run_unit
 from taulong.shifts.causes import recurring_causes
 from taulong.shifts.generation import generate_shifts
 
@@ -276,9 +278,9 @@ def test_a_phone_that_the_evaluator_cannot_read_leaves_the_case_unscored(monkeyp
 
 
 def test_every_termination_of_the_installed_tau2_has_an_ending_or_is_infrastructure():
-    assert set(cases._ENDING_OF.values()) < set(ENDINGS)
+    assert set(orchestrator._ENDING_OF.values()) < set(ENDINGS)
     infrastructure = {"judge_stop", "timeout", "infrastructure_error", "context_window_exceeded", "unexpected_error"}
-    assert {reason for reason in TerminationReason if reason not in cases._ENDING_OF} <= infrastructure
+    assert {reason for reason in TerminationReason if reason not in orchestrator._ENDING_OF} <= infrastructure
 
 
 # --- records and transcripts ------------------------------------------------------------------------------------------

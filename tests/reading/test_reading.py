@@ -7,20 +7,23 @@ import pandas as pd
 import pytest
 
 from taulong.errors import ConfigError, DataError
-from taulong.reading import conversation as reading
-from taulong.reading.conversation import (
+from taulong.reading import (
+    BROWSED,
     Conversation,
     Strip,
     beside,
     browse,
     customers,
     element,
+    markup,
     notebook_growth,
     open_case,
     visible,
 )
-from taulong.runs.execution import RunConfig, execute_runs
-from taulong.shifts.generation import generate_shifts, write_shifts
+from taulong.runs.config import RunConfig
+from taulong.runs.execution import execute_runs
+from taulong.shifts.files import write_shifts
+from taulong.shifts.generation import generate_shifts
 
 ATTACKS = {
     "script": "<script>alert(1)</script>",
@@ -339,7 +342,7 @@ def test_customers_and_browsing(folder, shift):
     assert set(incidents["phone"]) == {shift.phone_model}
     assert shift.phone_model not in set(table.drop(incidents.index)["phone"])
     browsed = browse(folder.records())
-    assert [browsed.index.name, *browsed.columns] == list(reading.BROWSED)
+    assert [browsed.index.name, *browsed.columns] == list(BROWSED)
     assert len(browsed) == 16
     assert "NaN" not in browsed.to_html()
     assert browsed.to_html() == browse(folder.records()).to_html()
@@ -380,16 +383,14 @@ def rgb(colour: str) -> list[float]:
     return [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
 
 
-@pytest.mark.parametrize("theme", reading.PAPER)
+@pytest.mark.parametrize("theme", markup.PAPER)
 @pytest.mark.parametrize(
     "colour",
-    sorted(
-        {lane[0] for lane in reading.LANES.values()} | {*reading.OUTCOMES.values(), reading.OBJECTION, reading.MARK}
-    ),
+    sorted({lane[0] for lane in markup.LANES.values()} | {*markup.OUTCOMES.values(), markup.OBJECTION, markup.MARK}),
 )
 def test_ink_on_every_tint_is_readable(theme, colour):
-    paper, ink = map(rgb, reading.PAPER[theme])
-    for share in (reading.TINT / 100, 2 * reading.TINT / 100):
+    paper, ink = map(rgb, markup.PAPER[theme])
+    for share in (markup.TINT / 100, 2 * markup.TINT / 100):
         tint = [share * part + (1 - share) * ground for part, ground in zip(rgb(colour), paper, strict=True)]
         high, low = sorted((luminance(ink), luminance(tint)), reverse=True)
         assert (high + 0.05) / (low + 0.05) >= 7  # WCAG AAA for text

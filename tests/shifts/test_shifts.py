@@ -21,21 +21,13 @@ from taulong.backend import Task
 from taulong.cli import main
 from taulong.errors import ConfigError, DataError
 from taulong.paths import ROOT
-from taulong.shifts import generation as shifts
+from taulong.shifts import command, files
 from taulong.shifts.causes import recurring_causes
-from taulong.shifts.generation import (
-    ShiftConfig,
-    export_tasks,
-    generate_shift,
-    generate_shifts,
-    read_manifest,
-    read_shifts,
-    shift_paths,
-    shift_seeds,
-    shift_table,
-    write_shifts,
-)
+from taulong.shifts.configuration import POPULATIONS, ShiftConfig, shift_seeds
+from taulong.shifts.files import export_tasks, read_manifest, read_shifts, shift_paths, write_shifts
+from taulong.shifts.generation import generate_shift, generate_shifts
 from taulong.shifts.identity import age, phone_models
+from taulong.shifts.stream import shift_table
 
 
 @cache
@@ -399,7 +391,7 @@ def test_the_test_above_sees_a_cause_that_shows():
 
 def test_lookalikes_say_the_same_and_have_another_phone():
     for shift in many()[:100]:
-        models = {population: set() for population in shifts.POPULATIONS}
+        models = {population: set() for population in POPULATIONS}
         for case in shift.cases:
             number = case.records["customers"][0]["phone_number"]
             own = next(line["device_id"] for line in case.records["lines"] if line["phone_number"] == number)
@@ -564,10 +556,11 @@ def test_a_set_that_is_not_there_says_how_to_make_it():
 
 
 def test_a_set_that_runs_were_made_of_is_replaced_only_when_that_is_said(tmp_path, monkeypatch, capsys):
-    from taulong.runs.execution import RunConfig, execute_runs
+    from taulong.runs.config import RunConfig
+    from taulong.runs.execution import execute_runs
 
-    monkeypatch.setattr(shifts, "SHIFTS", tmp_path / "shifts")
-    monkeypatch.setattr(shifts, "RUNS", tmp_path / "runs")
+    monkeypatch.setattr(files, "SHIFTS", tmp_path / "shifts")
+    monkeypatch.setattr(command, "RUNS", tmp_path / "runs")
     generate = ["generate", "--name", "mine", "--num-shifts", "1"]
     assert main(generate) == 0
     assert main([*generate, "--patience", "8"]) == 0  # no run was made of it yet

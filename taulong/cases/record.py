@@ -1,0 +1,86 @@
+"""The record of a case: one flat row, and what each of its columns means.
+
+The row that is written, the one that is read back and the table in the documentation all come from :class:`CaseRecord`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+_VERDICT = "`pass`, `fail` or `not_evaluated`: "
+
+
+def _column(means: str, **options) -> Any:
+    return field(metadata={"means": means}, **options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseRecord:
+    """One row a case; a column's meaning stands with it, as in :func:`columns_table`."""
+
+    shift_id: str = _column("the shift, `<split>-<seed>`")
+    case_id: str = _column("the case, `<shift>/<position>`")
+    split: str = _column("`train` or `eval`")
+    seed: int = _column("seed of the shift")
+    trial: int = _column("number of the trial, from 0: other draws of the agent, other seeds of a model")
+    position: int = _column("place of the case in its shift, from 1")
+    population: str = _column("`teaching`, `testing` or `lookalike`")
+    cause: str = _column("what is broken on this customer's phone")
+    recurring_cause: str = _column("what is broken on the phones of the shift's incidents")
+    teaching_seen: int = _column("teaching cases of the shift before this case")
+    memory_mode: str = _column("how the agent's memory works")
+    agent: str = _column("an agent on board, a class, or a model")
+    user: str = _column("`scripted`, or the model that plays the customer")
+    official_reward: float | None = _column("reward of tau2's `EnvironmentEvaluator`", default=None)
+    strict_stock: str | None = _column(_VERDICT + "the final databases equal tau2's gold", default=None)
+    strict_synced: str | None = _column(_VERDICT + "they equal the gold kept in step", default=None)
+    record_gate: str | None = _column(_VERDICT + "nothing changed outside the reference's records", default=None)
+    field_gate: str | None = _column(_VERDICT + "nothing changed outside the reference's fields", default=None)
+    policy_check: str | None = _column(_VERDICT + "the policy permits every write", default=None)
+    scope_gate: str | None = _column(_VERDICT + "the field gate, licensed writes excused", default=None)
+    gated_reward: float | None = _column("official reward, 0 where a gate fails", default=None)
+    transferred: bool = _column("the customer was handed to a human agent")
+    ending: str = _column("how the conversation ended")
+    ended_on_consent: bool = _column("the customer said yes and hung up in one message, so the agent never acted on it")
+    utterances: int = _column("what the agent said to the customer, the greeting not counted")
+    steps: int = _column("steps of tau2's orchestrator")
+    tool_errors: int = _column("calls of the agent that failed, but for those of the next column")
+    ownership_errors: int = _column("calls of the agent for tools that are the customer's")
+    commitment: str | None = _column("the first corrective tool, on a masked phone")
+    fix_in_notebook: bool | None = _column(
+        "the memory at the start of the case holds the name of the recurring cause's corrective tool; none without memory"
+    )
+    notebook_length_before: int = _column("characters of the memory at the start of the case")
+    notebook_length_after: int = _column("characters of it at the end")
+    notebook_writes: int = _column("times the notebook was replaced")
+    notebook_refusals: int = _column("times a text was refused because it is over the cap")
+    agent_tokens: int = _column("tokens of the agent's model, prompts and answers")
+    user_tokens: int = _column("tokens of the customer's model")
+    agent_cost: float = _column("dollars of the agent's model")
+    user_cost: float = _column("dollars of the customer's model")
+    unpriced_calls: int = _column("model calls whose price is not known")
+    outcome: str = _column("`scored` or `unscored`")
+    reason: str | None = _column("why it is unscored", default=None)
+    taulong_version: str = _column("version of the suite")
+    grader_version: str = _column("version of its graders")
+    tau2_distribution: str = _column("the installed tau2: distribution")
+    tau2_version: str = _column("its version")
+    tau2_data: str = _column("digest of its telecom data")
+
+    def row(self) -> dict[str, Any]:
+        """Return the record as it is written, columns in order."""
+        return asdict(self)
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "CaseRecord":
+        """Return the record of a row that was written; a column it does not know is an error (TypeError)."""
+        return cls(**row)
+
+
+def columns_table() -> str:
+    """Return what each column of a record means, as a Markdown table."""
+    rows = [
+        f"| `{column.name}` | {str(getattr(column.type, '__name__', column.type)).replace('|', 'or')} | {column.metadata['means']} |"
+        for column in fields(CaseRecord)
+    ]
+    return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])
