@@ -116,7 +116,9 @@ def with_owed(records: pd.DataFrame, planned: pd.DataFrame | None = None) -> pd.
     owed = owed[owed.pop("_merge") == "left_only"].assign(outcome="owed")
     table = pd.concat([records, owed], ignore_index=True) if len(owed) else records
     table = table.assign(_agent=_rank(table["agent"], AGENTS), _mode=_rank(table["memory_mode"], MODES))
-    table = table.sort_values(["_agent", "agent", "_mode", "memory_mode", *arm[2:], "shift_id", "position"], kind="stable")
+    table = table.sort_values(
+        ["_agent", "agent", "_mode", "memory_mode", *arm[2:], "shift_id", "position"], kind="stable"
+    )
     return table.drop(columns=["_agent", "_mode"]).reset_index(drop=True)
 
 

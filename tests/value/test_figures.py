@@ -27,7 +27,7 @@ from taulong.value import (
     plot_rewards,
     reward_table,
     save_figure,
-    share_interval,
+    bounded_interval,
     suspect_cases,
     with_owed,
 )  # fmt: skip
@@ -70,11 +70,11 @@ def test_the_curve_holds_the_accuracies_of_the_records(table):
 
 
 def test_the_interval_of_a_point_counts_shifts_not_cases():
-    # Two teaching cases seen: a shift with three testing cases, two with one. Kish: 25 / 11 shifts.
+    # Two teaching cases seen: a shift with three testing cases, two with one.
     records = pair_table([[1, 1, 1], [1], [0]]).assign(teaching_seen=2)
     point = curve_table(records).set_index(["memory_mode", "axis"]).loc[("notebook", "teaching_seen")]
     assert (point["value"], point["cases"], point["shifts"]) == (0.8, 5, 3)
-    assert (point["low"], point["high"]) == share_interval(0.8, 25 / 11)
+    assert (point["low"], point["high"]) == bounded_interval(np.array([1.0, 1.0, 0.0]), 0.0, 1.0, 0.95, np.array([3, 1, 1]))
 
 
 def test_points_that_all_shifts_agree_on_have_an_interval():
@@ -322,7 +322,7 @@ def test_a_note_of_another_trial_is_not_evidence():
 def test_the_forest_takes_the_colours_of_the_agents(table):
     rows = contrasts(table)
     drawn = [line for line in plot_forest(rows).axes[0].lines if line.get_marker() not in ("None", None)]
-    shown = rows[~(rows["value"].eq(0) & rows["low"].isna())]
+    shown = rows[~(rows["value"].eq(0) & rows["note"].str.startswith("all "))]
     agents = [name.partition(":")[0] for name in shown["name"]]
     assert len(agents) < len(rows)
     assert [line.get_color() for line in drawn] == [AGENT_COLOURS[AGENTS.index(agent)] for agent in agents]
@@ -332,7 +332,7 @@ def test_what_is_0_in_every_shift_is_counted_and_not_drawn(table):
     rows = contrasts(table)
     figure = plot_forest(rows)
     caption = " ".join(figure.caption.replace("\u00a0", " ").split())
-    nothing = rows[rows["value"].eq(0) & rows["low"].isna()]
+    nothing = rows[rows["value"].eq(0) & rows["note"].str.startswith("all ")]
     guesser = nothing["name"].str.startswith("guesser").sum()
     assert f"Not drawn, being 0 in every shift: {len(nothing)} contrasts (" in caption
     assert f"guesser {guesser}" in caption

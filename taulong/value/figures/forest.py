@@ -55,7 +55,7 @@ def plot_forest(table: pd.DataFrame) -> Figure:
         limits = f"[{row.low:+.2f}, {row.high:+.2f}]"
         if pd.isna(row.low):
             limits = "in every shift" if row.shifts > 1 else "[1 shift]"
-        p = "" if pd.isna(row.p_holm) else p_text(row.p, row.p_method, row.p_holm)
+        p = "" if pd.isna(row.p_adjusted) else p_text(row.p, row.p_method, row.p_adjusted)
         texts.append(f"{row.value:+.2f} {limits}  {p}")
     panel.set(ylim=(len(table) - 0.5, -0.5), xlabel="mean paired difference")
     panel.set_yticks(range(len(table)), [f"{row.name}, {row.population}" for row in table.itertuples(index=False)])

@@ -9,7 +9,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "estimates": ["DESCRIPTIVE_BELOW", "Estimate", "MAX_DROPPED", "arm_mean", "contrast"],
-        "intervals": ["bounded_interval", "cluster_interval", "fieller", "mean_tail", "ratio_interval"],
+        "intervals": ["bounded_interval", "cluster_interval", "fieller", "ratio_interval", "weighted_interval"],
         "pairs": ["Arm", "Pairs", "counted", "matched"],
         "planning": ["Plan", "plan_shifts", "simulated_power"],
         "questions": [

@@ -13,8 +13,7 @@ from taulong.value.statistics.pairs import counted, difference_name, matched
 
 DRAWS = 60  # of what the pilot leaves open
 RUNS = 200  # simulated for each draw
-FLIPS = 2_048  # patterns for each simulated run: all of them up to 11 shifts, then drawn
-DRAWN_UP_TO = 32  # shifts
+EXACT_UP_TO = 10  # shifts: all patterns of signs; above, the normal distribution of their sum
 LARGEST = 1_024  # shifts
 SHARES = np.linspace(0.0025, 0.9975, 80)
 ALIKE = np.linspace(0.0, 0.95, 39)  # correlation of the cases of a shift
@@ -175,30 +174,24 @@ def simulated_power(draws: np.ndarray, shifts: int, cases: int, threshold: float
     for share, alike in (draws[:, :2].T, draws[:, 2:].T):
         first, second = (part[:, None, None] for part in _beta(share, alike))
         solved.append(rng.binomial(cases, rng.beta(first, second, shape)))
-    means = (solved[0] - solved[1]).astype(
-        np.float32
-    )  # times the cases of a shift: whole numbers, whose sums are exact
-    return (_p_values(means, rng) <= threshold).mean(axis=-1)
+    sums = (solved[0] - solved[1]).astype(np.float32)
+    return (_p_values(sums) <= threshold).mean(axis=-1)
 
 
-def _p_values(means: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the sign-flip p values of simulated runs, shifts along the last axis.
+def _p_values(sums: np.ndarray) -> np.ndarray:
+    """Return the sign-flip p values of simulated runs, whole numbers of the shifts along the last axis.
 
-    Exact for few shifts, by drawn flips for more; above 32 by the normal distribution that the sum of flipped numbers then
-    has.
+    Exact for few shifts; for more by the normal distribution that the sum of flipped numbers then has, with the correction
+    for its steps of 2.
     """
-    shifts = means.shape[-1]
-    observed = np.abs(means.sum(axis=-1))
-    if shifts > DRAWN_UP_TO:
-        spread = np.sqrt((means**2).sum(axis=-1))
-        return np.where(spread > 0, 2 * stats.norm.sf(observed / np.where(spread > 0, spread, 1)), 1.0)
-    exact = 2**shifts <= FLIPS
-    signs = np.arange(2**shifts)[:, None] >> np.arange(shifts) & 1 if exact else rng.integers(0, 2, (FLIPS, shifts))
-    flipped = (2 * signs - 1).astype(np.float32).T
-    counts = [
-        (np.abs(run @ flipped) >= limit[:, None]).sum(axis=-1) for run, limit in zip(means, observed, strict=True)
-    ]
-    return np.stack(counts) / len(signs) if exact else (np.stack(counts) + 1) / (len(signs) + 1)
+    shifts, observed = sums.shape[-1], np.abs(sums.sum(axis=-1))
+    if shifts > EXACT_UP_TO:
+        spread = np.sqrt((sums**2).sum(axis=-1))
+        above = np.maximum(observed - 1, 0) / np.where(spread > 0, spread, 1)
+        return np.where(observed > 0, 2 * stats.norm.sf(above), 1.0)
+    flipped = (2 * (np.arange(2**shifts)[:, None] >> np.arange(shifts) & 1) - 1).astype(np.float32).T
+    counts = [(np.abs(run @ flipped) >= limit[:, None]).sum(axis=-1) for run, limit in zip(sums, observed, strict=True)]
+    return np.stack(counts) / 2**shifts
 
 
 def _smallest(assured: Callable[[int], float], assurance: float) -> int | None:
