@@ -33,6 +33,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "figures.curves": ["AXES", "CHANCE", "CURVE_COLUMNS", "curve_table", "plot_curves"],
         "figures.evidence": ["EVIDENCE_COLUMNS", "STAGES", "evidence_table", "plot_evidence"],
         "figures.forest": ["plot_forest"],
+        "figures.headline": ["headline_table", "plot_headline"],
         "figures.layout": ["LIMITS"],
         "figures.lookalikes": ["lookalike_table", "plot_lookalikes"],
         "figures.placement": ["plot_placement"],
@@ -40,11 +41,14 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "figures.style": [
             "AGENT_COLOURS",
             "AGENT_MARKERS",
-            "MODE_STYLE",
+            "FIXED_MODES",
             "POPULATION_LETTERS",
             "POPULATION_MARKERS",
             "STYLE",
+            "agent_styles",
+            "mode_styles",
             "save_figure",
+            "styled",
         ],
         "metrics": [
             "ACCURACIES",
