@@ -13,6 +13,7 @@ from taulong.value.figures.layout import (
     add_heading,
     bar,
     empty_figure,
+    filled,
     marked,
     new_panels,
     only,
@@ -66,8 +67,7 @@ def curve_table(
 def as_curves(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Return points as a table with the columns of a curve, of one type each also where there are none."""
     frame = pd.DataFrame(rows, columns=CURVE_COLUMNS).astype(LIMITS)
-    counts = {name: 0 for name in ("x", "cases", "shifts", "dropped")}
-    return frame.fillna(counts | {"note": "", "axis": ""}).astype(dict.fromkeys(counts, int))
+    return filled(frame, ("x", "cases", "shifts", "dropped"), ("note", "axis"))
 
 
 def points(kept: pd.DataFrame, cases: pd.DataFrame, level: float) -> Iterator[tuple[str, dict[str, Any]]]:

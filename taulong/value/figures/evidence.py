@@ -13,6 +13,7 @@ from taulong.value.figures.layout import (
     blank,
     count_of,
     empty_figure,
+    filled,
     marked,
     new_panels,
     only,
@@ -82,9 +83,7 @@ def evidence_table(
                 "outside": int((own["resolved"] & ~reached).sum()), "shifts": own["shift_id"].nunique(), "note": "",
             })  # fmt: skip
     frame = pd.DataFrame(rows, columns=EVIDENCE_COLUMNS).astype({"share": float})
-    counts = dict.fromkeys(("cases", "total", "outside", "shifts"), 0)
-    frame = frame.fillna(counts | {"stage": "", "meaning": ""}).astype(dict.fromkeys(counts, int))
-    return marked(table, frame)
+    return marked(table, filled(frame, ("cases", "total", "outside", "shifts"), ("stage", "meaning", "note")))
 
 
 @styled

@@ -8,6 +8,7 @@ from taulong.value.figures.layout import (
     add_heading,
     count_of,
     empty_figure,
+    filled,
     new_panels,
     only,
     refused_caption,
@@ -24,8 +25,9 @@ def plot_forest(table: pd.DataFrame) -> Figure:
     """
     if table.empty:
         return empty_figure("Mean paired differences: no agent has a memory mode to compare with its none.")
-    table = table.assign(agent=table["agent"].fillna("").replace("", "several agents"))
-    nothing = table["value"].eq(0) & table["note"].fillna("").str.startswith("all ")
+    table = filled(table, (), ("agent", "note", "family"))  # a CSV has no empty text
+    table["agent"] = table["agent"].replace("", "several agents")
+    nothing = table["value"].eq(0) & table["note"].astype(str).str.startswith("all ")
     refused = table["value"].isna()
     lost = int((table["planned"] - table["cases"]).sum())
     partial = f"PARTIAL: {lost} of {int(table['planned'].sum())} pairs dropped" if lost else ""

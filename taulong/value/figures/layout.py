@@ -56,6 +56,13 @@ def marked(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
+def filled(table: pd.DataFrame, counts: tuple[str, ...], texts: tuple[str, ...]) -> pd.DataFrame:
+    """Return a table whose counts are whole numbers and whose texts are texts, 0 and empty where there is none."""
+    whole = {name: table[name].astype(float).fillna(0).astype(int) for name in counts}
+    said = {name: table[name].astype(object).where(table[name].notna(), "") for name in texts}
+    return table.assign(**whole, **said)
+
+
 def empty_figure(caption: str, table: pd.DataFrame | None = None, said: str = "no cases") -> Figure:
     """Return the figure of a table in which nothing can be drawn, which says so."""
     given = pd.DataFrame({"partial": []}) if table is None else table
