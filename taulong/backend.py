@@ -12,11 +12,12 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 from taulong.errors import BackendError
+from taulong.once import once
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else LiteLLM goes to the network while it is imported
 
@@ -142,11 +143,15 @@ __all__ = [
     "ToolType",
     "UserMessage",
     "UserSimulator",
+    "assertion_error",
     "completion",
     "database_contents",
     "database_with",
+    "domain_environment",
     "domain_tasks",
+    "domain_tool_schema",
     "environment_maker",
+    "environment_on",
     "evaluate_simulation",
     "get_today",
     "installation",
@@ -183,7 +188,7 @@ class Installation:
     data_digest: str
 
 
-@cache
+@once
 def installation() -> Installation:
     """Return the installed tau2's distribution, version and telecom data digest."""
     package = Path(importlib.util.find_spec("tau2").origin).parent
@@ -226,7 +231,7 @@ def route_completions(complete: Callable) -> None:
 # --- tasks ----------------------------------------------------------------------------------------------------------
 
 
-@cache
+@once
 def telecom_tasks(split: str = "full") -> tuple[Task, ...]:
     """Return the telecom tasks of a split (``small`` 20, ``base`` 114, ``train`` 74, ``test`` 40, ``full`` 2285).
 
@@ -241,17 +246,20 @@ def telecom_tasks(split: str = "full") -> tuple[Task, ...]:
     return tuple(task for task in telecom_tasks("full") if task.id in wanted)
 
 
-@cache
+@once
 def telecom_splits() -> dict[str, list[str]]:
     """Return the task ids of every telecom split."""
     return _telecom.get_tasks_split()
 
 
-@cache
+@once
 def domain_tasks(domain: str) -> tuple[Task, ...]:
     """Return every task of a registered domain, whatever its splits."""
     if domain == "telecom":
         return telecom_tasks("full")
+    folder = DATA_DIR / "tau2" / "domains" / domain
+    if (folder / "tasks").is_dir() or not (folder / "tasks.json").exists():  # a file a task, or another domain's
+        return tuple(registry.get_tasks_loader(domain)())
     return tuple(
         Task.model_validate(task) for task in _telecom.load_file(DATA_DIR / "tau2" / "domains" / domain / "tasks.json")
     )
@@ -265,13 +273,13 @@ def load_tasks(path) -> list[Task]:
 # --- environments ---------------------------------------------------------------------------------------------------
 
 
-@cache
+@once
 def database_contents() -> dict:
     """Return the shipped agent database as plain data (shared: copy before changing it)."""
     return TelecomDB.load(TELECOM_DB_PATH).model_dump()
 
 
-@cache
+@once
 def _user_database_contents() -> dict:
     return TelecomUserDB.load(TELECOM_USER_DB_PATH).model_dump()
 
@@ -297,7 +305,7 @@ def new_user_database(contents: dict | None = None) -> TelecomUserDB:
     return TelecomUserDB.model_validate(_user_database_contents() if contents is None else contents)
 
 
-@cache
+@once
 def policy(policy_type: str = "manual", solo_mode: bool = False) -> tuple[str, str]:
     """Return (domain name, policy text) that tau2 gives an agent in this mode.
 
@@ -327,16 +335,37 @@ def environment_maker(policy_type: str = "manual") -> Callable[..., TelecomEnvir
     return partial(new_environment, policy_type=policy_type)
 
 
-@cache
+# What a constructor is given so that it asks no service: banking's default makes embeddings of its documents.
+_OPTIONS = {"banking_knowledge": {"retrieval_variant": "no_knowledge"}}
+
+
+def domain_environment(domain: str) -> Environment:
+    """Return an environment of a registered domain, its shipped database read; raises KeyError for an unknown domain."""
+    return registry.get_env_constructor(domain)(**_OPTIONS.get(domain, {}))
+
+
+def environment_on(domain: str, database) -> Environment:
+    """Return a fresh environment of a registered domain on a database of its kind, without reading the shipped one."""
+    return registry.get_env_constructor(domain)(db=database, **_OPTIONS.get(domain, {}))
+
+
+@once
 def tool_names(toolkit: type) -> frozenset[str]:
     """Return the names of the tools that a tau2 toolkit class defines (inherited ones not counted)."""
     return frozenset(name for name, member in vars(toolkit).items() if hasattr(member, "__tool__"))
 
 
-@cache
+@once
 def tool_schema(tool: str, customer: bool = False) -> dict:
     """Return the function schema (name, description, parameters) of a telecom tool, the agent's or the customer's."""
     kit = (TelecomUserTools if customer else TelecomTools)(None)
+    return as_tool(getattr(kit, tool)).openai_schema["function"]
+
+
+@once
+def domain_tool_schema(domain: str, tool: str) -> dict:
+    """Return the function schema of a tool of a domain's agent."""
+    kit = domain_environment(domain).tools
     return as_tool(getattr(kit, tool)).openai_schema["function"]
 
 
@@ -349,13 +378,48 @@ def official_reward(
 ) -> RewardInfo:
     """Return what tau2's ``EnvironmentEvaluator`` says of a trajectory.
 
+    An assertion that raises on the state that the run has left, and not on the task's initial state, is not met: the
+    run has broken what it asks. :func:`assertion_error` says why.
+
     Raises ValueError (from tau2) when a replayed tool call answers otherwise than recorded.
     """
     if environment_constructor is new_environment:
         environment_constructor = environment_maker(policy_type)
-    return EnvironmentEvaluator.calculate_reward(
-        environment_constructor=environment_constructor, task=task, full_trajectory=messages, solo_mode=solo_mode
+    raised: list[str] = []
+
+    def constructor(**options) -> Environment:
+        environment = environment_constructor(**options)
+        ask = environment.run_env_assertion
+
+        def run_env_assertion(assertion: EnvAssertion, raise_assertion_error: bool = True) -> bool:
+            try:
+                return ask(assertion, raise_assertion_error)
+            except AssertionError:
+                raise
+            except Exception as error:
+                untouched, start = environment_constructor(**options), task.initial_state
+                untouched.set_state(start and start.initialization_data, start and start.initialization_actions, [])
+                untouched.run_env_assertion(assertion, raise_assertion_error=False)
+                raised.append(f"{assertion.func_name}: {type(error).__name__}: {error}")
+                return False
+
+        environment.run_env_assertion = run_env_assertion
+        return environment
+
+    reward = EnvironmentEvaluator.calculate_reward(
+        environment_constructor=constructor, task=task, full_trajectory=messages, solo_mode=solo_mode
     )
+    if raised:
+        reward.info = {**(reward.info or {}), _RAISED: "; ".join(raised)}
+    return reward
+
+
+_RAISED = "assertion_error"
+
+
+def assertion_error(reward: RewardInfo) -> str | None:
+    """Return why an assertion of an official reward could not be asked of the run's final state, or None."""
+    return (reward.info or {}).get(_RAISED)
 
 
 def simulation_reward(simulation: SimulationRun, task: Task, solo_mode: bool, domain: str = "telecom") -> RewardInfo:

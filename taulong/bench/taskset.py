@@ -15,6 +15,7 @@ from typing import Any
 import verifiers.v1 as vf
 from pydantic import model_validator
 
+from taulong.bench.wire import wire_safe
 from taulong.errors import ConfigError, RunError, check_name
 from taulong.memory.modes import MEMORY_MODES
 from taulong.shifts.configuration import ShiftConfig, shift_seeds
@@ -45,6 +46,16 @@ class BenchConfig(vf.TasksetConfig):
     """tau2's step limit of one case."""
     notebook_cap: int = ShiftConfig.notebook_cap
     """Characters the notebook holds."""
+    mark: str = ShiftConfig.mark
+    """By what incidents can be told from lookalikes before any evidence: none, or model (of the phone)."""
+    masked_lookalikes: bool = ShiftConfig.masked_lookalikes
+    """Mask lookalikes like testing cases; needs a mark."""
+    teaching_first: bool = ShiftConfig.teaching_first
+    """Begin a shift with a teaching case."""
+    changes: int = ShiftConfig.changes
+    """How often the recurring cause changes inside a shift."""
+    fleets: int = ShiftConfig.fleets
+    """Phone models that mark incidents, each with a cause of its own; more than one needs a mark."""
     user_llm: str | None = None
     """The customer's model as LiteLLM names it, its key from the environment; without one the customer is scripted."""
     user_base_url: str | None = None
@@ -181,7 +192,7 @@ class ShiftHarness(vf.Harness[vf.HarnessConfig]):
         try:
             await in_thread(run_shift, data, trial, f"openai/{ctx.model}", endpoint, secret, rows.append)
         finally:
-            trace.info["cases"] = list(rows)  # a copy: when cancelled, the thread may still be at its last case
+            trace.info["cases"] = wire_safe(list(rows))  # a copy: when cancelled, the thread may be at its last case
         try:
             scored_records(trace)
         except RunError as error:

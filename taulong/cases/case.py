@@ -1,6 +1,7 @@
 """One case: a fresh conversation in a fresh environment, run by tau2's orchestrator and scored by tau2's evaluator."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from taulong import __version__, backend
@@ -11,15 +12,17 @@ from taulong.cases.environment import CaseEnvironment, customer_tool_types, new_
 from taulong.cases.facts import Facts, facts_of
 from taulong.cases.grading import graded
 from taulong.cases.models import Model, ModelCalls, case_seed
+from taulong.cases.notes import tells_fix
 from taulong.cases.orchestrator import CaseOrchestrator
 from taulong.cases.record import CaseRecord
+from taulong.draws import Streams
 from taulong.graders.verdicts import GRADER_VERSION
 from taulong.memory.modes import Memory
-from taulong.shifts.causes import corrective_tools, recurring_causes
+from taulong.shifts.causes import causes_by_tool, corrective_tools, fixed_sign, signs
 from taulong.shifts.stream import Case, Shift
 
 # Found once, at import: of threads that ask for the first time together, functools.cache has every one find it.
-for _find in (corrective_tools, customer_tool_types, backend.installation):
+for _find in (corrective_tools, signs, fixed_sign, customer_tool_types, backend.installation):
     _find()
 
 MOVING = {"timestamp", "turn_idx", "cost", "usage", "raw_data", "generation_time_seconds"}
@@ -80,6 +83,7 @@ def run_case(
     trial: int = 0,
     user: str | Model = "scripted",
     log_prompts: bool = False,
+    note: Callable[[int, float, int], None] = lambda *_: None,
 ) -> CaseRun:
     """Return the record and transcript of one case.
 
@@ -93,12 +97,13 @@ def run_case(
         trial: number of the trial; changes the draws of a scripted agent and the seeds of a model.
         user: ``scripted``, or a model.
         log_prompts: put the models' system prompts and tools into the transcript, not only their digests.
+        note: called with the (tokens, dollars, unpriced calls) of every model call before its answer is used.
     """
     started = time.perf_counter()
-    stage = _stage(shift, case, memory, agent, trial, user)
-    ending, failure = stage.orchestrator.converse()
+    stage = _stage(shift, case, memory, agent, trial, user, note)
+    ending, failure = stage.orchestrator.converse(len(memory.text or "") > shift.config.notebook_cap)
     messages = stage.orchestrator.get_trajectory()
-    facts = facts_of(stage.environment, messages, memory)
+    facts = facts_of(stage.environment, messages, memory, case.cause)
     record, findings = _record(stage, facts, ending, failure), []
     if failure is None:
         record, found = graded(record, case, memory, messages)
@@ -112,13 +117,15 @@ def run_case(
     )
 
 
-def _stage(shift: Shift, case: Case, memory: Memory, agent: str | Model, trial: int, user: str | Model) -> _Stage:
+def _stage(
+    shift: Shift, case: Case, memory: Memory, agent: str | Model, trial: int, user: str | Model, note: Callable
+) -> _Stage:
     """Build environment, participants and orchestrator of a case."""
     task = Task.model_validate(case.task)
     environment = new_case_environment(case, memory)
     where = (shift.split, shift.seed, case.position, trial)
     calls = {
-        side: ModelCalls(model, case_seed(side, *where))
+        side: ModelCalls(model, case_seed(side, *where), note)
         for side, model in (("agent", agent), ("user", user))
         if isinstance(model, Model)
     }
@@ -128,7 +135,9 @@ def _stage(shift: Shift, case: Case, memory: Memory, agent: str | Model, trial: 
         domain=environment.domain_name,
         agent=calls["agent"].agent(environment.tools, policy)
         if "agent" in calls
-        else new_agent(agent, environment.get_tools() if ":" in agent else [], policy, memory, where),
+        else new_agent(
+            agent, environment.get_tools() if ":" in agent else [], policy, memory, Streams("agent", *where)
+        ),
         user=calls["user"].customer(environment.user_tools, task)
         if "user" in calls
         else ScriptedCustomer(task.user_scenario),
@@ -148,8 +157,11 @@ def _record(stage: _Stage, facts: Facts, ending: str, failure: str | None) -> Ca
         seed=shift.seed,
         population=case.population,
         cause=case.cause,
-        recurring_cause=shift.recurring_cause,
+        recurring_cause=case.recurring_cause,
+        fleet=case.fleet,
+        regime=case.regime,
         teaching_seen=shift.teaching_seen(case.position),
+        teaching_distance=shift.teaching_distance(case.position),
         transferred=facts.transferred or ending == "transfer",
         ending=ending,
         ended_on_consent=facts.ended_on_consent,
@@ -158,9 +170,9 @@ def _record(stage: _Stage, facts: Facts, ending: str, failure: str | None) -> Ca
         tool_errors=facts.tool_errors,
         ownership_errors=facts.ownership_errors,
         commitment=stage.environment.commitment,
-        fix_in_notebook=None
-        if memory.text is None
-        else recurring_causes()[shift.recurring_cause].corrective_tool in memory.text,
+        stale=_is_stale(shift, case, stage.environment.commitment),
+        evidence_shown=facts.evidence_shown,
+        fix_in_notebook=None if memory.text is None else tells_fix(memory.text, case.recurring_cause, case.phone_model),
         notebook_length_before=len(memory.text or ""),
         notebook_length_after=len(facts.notebook or ""),
         notebook_writes=facts.writes,
@@ -168,7 +180,7 @@ def _record(stage: _Stage, facts: Facts, ending: str, failure: str | None) -> Ca
         **{
             f"{side}_{what}": getattr(stage.calls[side], what) if side in stage.calls else nothing
             for side in ("agent", "user")
-            for what, nothing in (("tokens", 0), ("cost", 0.0))
+            for what, nothing in (("tokens", 0), ("cost", 0.0), ("truncated", 0))
         },
         unpriced_calls=sum(side.unpriced_calls for side in stage.calls.values()),
         outcome="scored" if failure is None else "unscored",
@@ -181,6 +193,14 @@ def _record(stage: _Stage, facts: Facts, ending: str, failure: str | None) -> Ca
     )
 
 
+def _is_stale(shift: Shift, case: Case, commitment: str | None) -> bool | None:
+    """Return whether a commitment is the fix of an earlier regime; None where there is none, or nothing is masked."""
+    if not (case.masked and case.regime):
+        return None
+    cause = causes_by_tool().get(commitment or "")
+    return cause != case.recurring_cause and cause in {causes[case.fleet] for causes in shift.regimes[: case.regime]}
+
+
 def _transcript(stage: _Stage, facts: Facts, messages: list, findings: list[dict], log_prompts: bool) -> dict:
     """Return the conversation as it is kept: messages, memory before and after, what is remarkable by index of the message."""
     return {
@@ -189,6 +209,7 @@ def _transcript(stage: _Stage, facts: Facts, messages: list, findings: list[dict
         "notebook_after": facts.notebook,
         "messages": [_plain(message) for message in messages],
         "masked_messages": facts.masked,
+        **({"truncated_messages": facts.truncated} if facts.truncated else {}),
         "commitment_message": facts.commitment,
         "undelivered_message": len(messages) - 1 if stage.orchestrator.out_of_patience else None,
         "findings": findings,

@@ -1,6 +1,7 @@
 """What a record takes from a conversation: errors, masked answers, the commitment, how the customer left."""
 
 import re
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,7 +9,7 @@ from taulong import backend
 from taulong.backend import Message
 from taulong.cases.environment import MASKED_ANSWERS, CaseEnvironment, customer_tool_types
 from taulong.memory.modes import Memory
-from taulong.shifts.causes import corrective_tools
+from taulong.shifts.causes import corrective_tools, fixed_sign, signs
 
 CONSENT = re.compile(r"\s*(?:yes|yeah|yep|sure|ok|okay|of course|please|go ahead|i (?:agree|accept|confirm))\b", re.I)
 
@@ -20,9 +21,11 @@ class Facts:
     Attributes:
         tool_errors, ownership_errors: failed calls of the agent; those for tools that are the customer's are the latter.
         masked: indices of the masked answers.
+        truncated: indices of the messages that a model's limit of tokens cut.
         commitment: index of the answer to the commitment, or None.
         transferred: the agent called the tool that transfers.
         ended_on_consent: see :func:`ended_on_consent`.
+        evidence_shown: the phone has shown its cause, see :func:`taulong.shifts.causes.signs`, or that the fix works.
         notebook: the memory's text at the end.
         writes, refusals: how often the notebook was replaced, and a text refused.
     """
@@ -30,39 +33,50 @@ class Facts:
     tool_errors: int
     ownership_errors: int
     masked: list[int]
+    truncated: list[int]
     commitment: int | None
     transferred: bool
     ended_on_consent: bool
+    evidence_shown: bool
     notebook: str | None
     writes: int
     refusals: int
 
 
-def facts_of(environment: CaseEnvironment, messages: Sequence[Message], memory: Memory) -> Facts:
-    """Return the facts of a conversation in an environment that began with a memory."""
-    names: dict[str, str] = {}  # ids are unique within a message, but not every model's in a conversation
-    masked, commitment, transferred, errors = [], None, False, {"tool_errors": 0, "ownership_errors": 0}
+def facts_of(environment: CaseEnvironment, messages: Sequence[Message], memory: Memory, cause: str) -> Facts:
+    """Return the facts of a conversation in an environment that began with a memory, on a phone with this cause."""
+    asked: deque[str] = deque()  # answers come in the order of the calls; ids of scripts and models may repeat
+    masked: list[int] = []
+    truncated: list[int] = []
+    commitment, transferred, errors = None, False, {"tool_errors": 0, "ownership_errors": 0}
+    evidence_shown = False
     own_tools = type(environment.tools)
     for index, message in enumerate(messages):
         if message.role != "tool":
-            names.update({call.id: call.name for call in message.tool_calls or ()})
+            asked = deque(call.name for call in message.tool_calls or ())
+            if (message.raw_data or {}).get("finish_reason") == "length":
+                truncated.append(index)
             continue
-        name = names.get(message.id, "")
+        name = asked.popleft() if asked else ""
         if message.requestor == "assistant":
             not_its_own = name in customer_tool_types() and not hasattr(own_tools, name)
             errors["ownership_errors" if not_its_own else "tool_errors"] += message.error
             transferred |= name == "transfer_to_human_agents" and not message.error
         elif environment.masked and message.content in MASKED_ANSWERS:
             masked.append(index)
-        elif environment.masked and commitment is None and name in corrective_tools() and not message.error:
-            commitment = index
+        else:
+            evidence_shown |= (name, message.content) in signs()[cause] or (name, message.content) == fixed_sign()
+            if environment.masked and commitment is None and name in corrective_tools() and not message.error:
+                commitment = index
     tools = environment.tools
     return Facts(
         **errors,
         masked=masked,
+        truncated=truncated,
         commitment=commitment,
         transferred=transferred,
         ended_on_consent=ended_on_consent(messages),
+        evidence_shown=evidence_shown,
         notebook=tools.notebook if memory.writable else memory.text,
         writes=getattr(tools, "writes", 0),
         refusals=getattr(tools, "refusals", 0),

@@ -90,8 +90,8 @@ def _told(message: dict) -> str:
     return f"{who}: " + "; ".join(filter(None, [message.get("content"), *calls]))
 
 
-def fix_note(phone_model: str, cause: str) -> str:
-    """Return the note that says which fix belongs to a phone model: the oracle's text, and how scripted agents write."""
+def fix_note(phone_model: str | None, cause: str) -> str:
+    """Return the note that says which fix helps, on a phone model or (None) on any: the oracle's text, and how agents write."""
     from taulong.shifts.causes import recurring_causes
 
-    return f"MMS fails on {phone_model}: fixed by {recurring_causes()[cause].fix_text}"
+    return f"MMS fails{f' on {phone_model}' if phone_model else ''}: fixed by {recurring_causes()[cause].fix_text}"

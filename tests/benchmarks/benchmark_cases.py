@@ -23,6 +23,7 @@ from taulong.cases import orchestrator
 from taulong.cases.agents import AGENTS, ScriptedAgent
 from taulong.cases.customer import ScriptedCustomer
 from taulong.cases.environment import CaseEnvironment, NotebookTools
+from taulong.draws import Streams
 from taulong.memory.modes import first_memory
 from taulong.paths import AUDIT, atomic_write
 from taulong.runs.units import Unit, run_unit
@@ -50,7 +51,7 @@ def converse(shift, case, memory, environment, orchestrator, **more):
         tools,
         environment.policy + memory.section,
         memory,
-        (shift.split, shift.seed, case.position, 0),
+        Streams("agent", shift.split, shift.seed, case.position, 0),
         AGENTS["learner"],
     )
     conversation = orchestrator(
@@ -85,7 +86,7 @@ def official_alone(shift):
             [],
             environment.policy + memory.section,
             memory,
-            (shift.split, shift.seed, case.position, 0),
+            Streams("agent", shift.split, shift.seed, case.position, 0),
             AGENTS["learner"],
         )
         conversation = orchestrator.CaseOrchestrator(

@@ -153,7 +153,8 @@ def test_evidence_is_followed_from_written_to_resolved(table):
         ({"notebook_writes": 0}, [0, 0, 0, 0]),
         ({"fix_in_notebook": False}, [8, 0, 0, 0]),
         ({"commitment": None}, [8, 8, 0, 0]),
-        ({"commitment": "reboot_device"}, [8, 8, 0, 0]),
+        ({"commitment": "reboot_device", "official_reward": 0.0}, [8, 8, 0, 0]),
+        ({"commitment": "set_apn_settings"}, [8, 8, 8, 8]),
         ({"official_reward": 0.0}, [8, 8, 8, 0]),
     ],
 )

@@ -32,7 +32,7 @@ FIXED_MODES: dict[str, dict[str, Any]] = {
 }
 MODE_COLOURS = ("#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#b8a800")
 MODE_MARKERS = ("v", "^", "P", "X", "<", ">", "p", "h")
-AGENT_COLOURS = ("#0072b2", "#e69f00", "#d55e00", "#009e73", "#cc79a7", "#56b4e9")
+AGENT_COLOURS = ("#0072b2", "#e69f00", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#b8a800")  # one for each on board
 AGENT_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
 POPULATION_MARKERS = {"testing": "o", "lookalike": "s", "teaching": "^", "all": "D"}
 POPULATION_LETTERS = {"teaching": ("T", "#9ccbe8"), "testing": ("E", "#f2c27a"), "lookalike": ("L", "#d9d9d9")}
