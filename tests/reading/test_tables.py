@@ -80,7 +80,7 @@ def test_results_in_the_one_look():
             ["name", "value", "low", "high", "level", "p_adjusted", "cases", "planned", "note"]
         ]
     )
-    assert forest.columns == ("name", "value [95 % interval]", "p holm", "cases")
+    assert forest.columns == ("name", "value [95 % interval]", "p adjusted", "cases")
     assert forest.rows[0][1].startswith("+")
     assert "[+" in forest.rows[0][1]
     assert forest.rows[0][3] == "32 of 32"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from synthetic import make_records, pair_table
 
-from taulong.batch.report import ReportConfig
 from taulong.errors import ConfigError
+from taulong.reading.report import ReportConfig
 from taulong.value import (
     Estimate,
     arm_mean,
