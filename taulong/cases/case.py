@@ -140,7 +140,7 @@ def _stage(
         ),
         user=calls["user"].customer(environment.user_tools, task)
         if "user" in calls
-        else ScriptedCustomer(task.user_scenario),
+        else ScriptedCustomer(task.user_scenario, environment),
         environment=environment,
         task=task,
         max_steps=shift.config.max_steps,
