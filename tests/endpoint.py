@@ -128,6 +128,7 @@ class Endpoint:
         self.headers: list = []
         self.times: list[float] = []
         self.connections = 0
+        self.answers: list[int] = []  # tokens of each
         self.lock = threading.Lock()
         self.closing = threading.Event()
         endpoint = self
@@ -167,6 +168,11 @@ class Endpoint:
         self.server.shutdown()
         self.server.server_close()
 
+    @property
+    def tokens(self) -> int:
+        """Tokens of all answers."""
+        return sum(self.answers)
+
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         """Answer one request."""
         request = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
@@ -199,6 +205,8 @@ class Endpoint:
             return
         message = fault.message if kind == "message" else self.next_message(request)
         body = _completion(request, message, fault)
+        with self.lock:
+            self.answers.append((json.loads(body).get("usage") or {}).get("total_tokens", 0))
         if kind == "truncated":
             body = body[: len(body) // 2]
         _send(handler, 200, body)

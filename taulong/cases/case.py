@@ -1,6 +1,7 @@
 """One case: a fresh conversation in a fresh environment, run by tau2's orchestrator and scored by tau2's evaluator."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from taulong import __version__, backend
@@ -82,6 +83,7 @@ def run_case(
     trial: int = 0,
     user: str | Model = "scripted",
     log_prompts: bool = False,
+    note: Callable[[int, float, int], None] = lambda *_: None,
 ) -> CaseRun:
     """Return the record and transcript of one case.
 
@@ -95,9 +97,10 @@ def run_case(
         trial: number of the trial; changes the draws of a scripted agent and the seeds of a model.
         user: ``scripted``, or a model.
         log_prompts: put the models' system prompts and tools into the transcript, not only their digests.
+        note: called with the (tokens, dollars, unpriced calls) of every model call before its answer is used.
     """
     started = time.perf_counter()
-    stage = _stage(shift, case, memory, agent, trial, user)
+    stage = _stage(shift, case, memory, agent, trial, user, note)
     ending, failure = stage.orchestrator.converse(len(memory.text or "") > shift.config.notebook_cap)
     messages = stage.orchestrator.get_trajectory()
     facts = facts_of(stage.environment, messages, memory, case.cause)
@@ -114,13 +117,15 @@ def run_case(
     )
 
 
-def _stage(shift: Shift, case: Case, memory: Memory, agent: str | Model, trial: int, user: str | Model) -> _Stage:
+def _stage(
+    shift: Shift, case: Case, memory: Memory, agent: str | Model, trial: int, user: str | Model, note: Callable
+) -> _Stage:
     """Build environment, participants and orchestrator of a case."""
     task = Task.model_validate(case.task)
     environment = new_case_environment(case, memory)
     where = (shift.split, shift.seed, case.position, trial)
     calls = {
-        side: ModelCalls(model, case_seed(side, *where))
+        side: ModelCalls(model, case_seed(side, *where), note)
         for side, model in (("agent", agent), ("user", user))
         if isinstance(model, Model)
     }
@@ -135,7 +140,7 @@ def _stage(shift: Shift, case: Case, memory: Memory, agent: str | Model, trial: 
         ),
         user=calls["user"].customer(environment.user_tools, task)
         if "user" in calls
-        else ScriptedCustomer(task.user_scenario),
+        else ScriptedCustomer(task.user_scenario, environment),
         environment=environment,
         task=task,
         max_steps=shift.config.max_steps,

@@ -25,7 +25,7 @@ class Table(Shown):
 
     Attributes:
         columns: their names.
-        rows: a text (or anything with one) for each column.
+        rows: a text (or anything with one, or markup) for each column.
         numbers: columns that hold numbers, by index: set to the right.
         notes: footnotes, below the table.
     """
@@ -50,10 +50,11 @@ class Table(Shown):
 
     def _cell(self, tag: str, at: int, value: Any, **attributes: str) -> Markup:
         """Return a cell; its alignment is inline, because a notebook that was not run yet loses its style sheets."""
+        text = value if isinstance(value, Markup) else str(value)
         if at in self.numbers:
-            return element(tag, str(value), kind="number", style="text-align: right", **attributes)
+            return element(tag, text, kind="number", style="text-align: right", **attributes)
         kept = f"{LINES}; " if "\n" in str(value) else ""
-        return element(tag, str(value), kind="text", style=f"{kept}text-align: left", **attributes)
+        return element(tag, text, kind="text", style=f"{kept}text-align: left", **attributes)
 
     @property
     def text(self) -> str:
@@ -101,9 +102,9 @@ def as_table(frame: "pd.DataFrame | pd.Series", notes: Iterable[str] = ()) -> Ta
     frame = frame[
         [name for name in frame if frame[name].dtype.kind in "iufb" or not frame[name].fillna("").eq("").all()]
     ]
-    cells = [_texts(name, frame[name]) for name in frame]
+    cells = [_texts(str(name), frame[name]) for name in frame]
     numbers = frozenset(at for at, texts in enumerate(cells) if _is_number(texts))
-    heads = tuple(name.replace("_", " ") for name in frame)
+    heads = tuple(str(name).replace("_", " ") for name in frame)
     return Table(heads, tuple(zip(*cells, strict=True)), numbers, (*said, *notes))
 
 

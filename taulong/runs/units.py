@@ -9,6 +9,7 @@ from taulong.shifts.stream import Case, Shift
 if TYPE_CHECKING:
     from taulong.cases.models import Model
     from taulong.memory.modes import Memory
+    from taulong.runs.ledger import Notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +50,22 @@ class Unit:
         return memory.frozen() if self.second_pass and last and memory.mode == "notebook" else memory
 
 
-def run_step(unit: Unit, step: int, memory: "Memory") -> dict:
-    """Return the row of one step of a unit: ``record``, ``transcript``, ``seconds`` and ``retries``."""
+def run_step(unit: Unit, step: int, memory: "Memory", notes: "Notes | None" = None) -> dict:
+    """Return the row of one step of a unit: ``record``, ``transcript``, ``seconds`` and ``retries``.
+
+    With ``notes``, each model call is written down there before its answer is used, and the row names its ``attempt``.
+    """
     from taulong.cases.case import run_case
 
     _, case = unit.steps[step]
-    outcome = run_case(unit.shift, case, memory, unit.agent, unit.trial, unit.user, unit.log_prompts)
+    arguments = (unit.shift, case, memory, unit.agent, unit.trial, unit.user, unit.log_prompts)
+    if notes is None:
+        outcome, named = run_case(*arguments), {}
+    else:
+        attempt, note = notes.of(unit.case_keys()[step])
+        outcome, named = run_case(*arguments, note), {"attempt": attempt}
     return {
+        **named,
         "record": outcome.record,
         "transcript": outcome.transcript,
         "seconds": round(outcome.seconds, 6),
