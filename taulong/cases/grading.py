@@ -11,7 +11,8 @@ from taulong.backend import Message, Task, TerminationReason
 from taulong.cases.environment import new_case_environment
 from taulong.cases.orchestrator import TERMINATIONS
 from taulong.cases.record import CaseRecord
-from taulong.graders.verdicts import GRADERS, grade
+from taulong.graders.gates import GRADERS
+from taulong.graders.verdicts import grade
 from taulong.keys import scrub
 from taulong.memory.modes import Memory
 from taulong.shifts.stream import Case
