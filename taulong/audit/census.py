@@ -78,7 +78,9 @@ def census_assertions(
     it takes from database records are recorded (``measured``: ids of the tasks to do so for; default all). A branch
     that none of them enters is not seen.
     """
-    counts, vacuous, reads = Counter(), Counter(), {}
+    counts: Counter[str] = Counter()
+    vacuous: Counter[str] = Counter()
+    reads: dict[str, set[str]] = {}
     for task, reference in zip(tasks, references, strict=True):
         for assertion in task.evaluation_criteria.env_assertions or ():
             counts[assertion.func_name] += 1
@@ -114,7 +116,7 @@ def read_by(assertion: EnvAssertion, reference: Reference) -> set[str]:
 @contextmanager
 def _recorded(environment: Environment, seen: set[str]):
     """Record every read of a field of the databases' records (reads that only lead to a record are left out)."""
-    models = set()
+    models: set[type[BaseModel]] = set()
     _collect(environment.tools.db, models)
     _collect(environment.user_tools.db, models)
     with ExitStack() as patches:

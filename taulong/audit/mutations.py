@@ -33,7 +33,7 @@ from taulong.backend import Message, Task, TelecomTools, ToolCall, ToolType, dat
 from taulong.graders.gates import GRADERS, grade_run
 from taulong.graders.policy import caller_of
 from taulong.graders.reference import Reference, build_reference, hashes, start
-from taulong.graders.replay import Run, judged_step
+from taulong.graders.replay import Run, Step, judged_step
 from taulong.progress import progress_bar
 
 ALL_GRADERS = ("official", *GRADERS)
@@ -69,7 +69,7 @@ class Operator:
             raise ValueError(f"operator {self.id!r} needs members or a rewrite, and not both")
 
 
-def _appended(id: str, kind: str, title: str, *calls: ToolCall) -> Operator:
+def _appended(id: str, kind: Literal["forbidden", "benign"], title: str, *calls: ToolCall) -> Operator:
     return Operator(id, kind, title, (calls,))
 
 
@@ -316,7 +316,9 @@ def branch(task: Task) -> Branch:
 def _played(reference: Reference, calls: Iterable[ToolCall], origin: Branch | None = None):
     """Play calls from the task's initial state, or on from the end of a branch: (messages, run, environment)."""
     if origin is None:
-        environment, messages, steps = start(reference.task, backend.new_environment), [], ()
+        environment = start(reference.task, backend.new_environment)
+        messages: list[Message] = []
+        steps: tuple[Step, ...] = ()
         state, caller = reference.initial, caller_of(reference.user_initial, reference.task)
     else:
         environment = backend.new_environment(
@@ -324,15 +326,16 @@ def _played(reference: Reference, calls: Iterable[ToolCall], origin: Branch | No
             user_database=backend.new_user_database(origin.run.user_final),
         )
         messages, steps, state, caller = origin.messages, origin.run.steps, origin.run.final, origin.run.caller
-    new_messages, new_steps = [], []
+    new_messages: list[Message] = []
+    new_steps: list[Step] = []
     for asked in calls:
         index = len(messages) + len(new_messages)
         new_messages += play_in(environment, [asked], first=index)
         before, state = state, environment.tools.db.model_dump()
         new_steps.append(judged_step(index, new_messages[-2].tool_calls[0], before, state, reference.known, caller))
     user = environment.user_tools.db.model_dump()
-    same = origin is not None and (state, user) == (origin.run.final, origin.run.user_final)
-    run = Run((*steps, *new_steps), state, user, origin.run.hashes if same else hashes(environment), caller)
+    kept = origin.run.hashes if origin and (state, user) == (origin.run.final, origin.run.user_final) else None
+    run = Run((*steps, *new_steps), state, user, kept or hashes(environment), caller)
     return messages + new_messages, run, environment
 
 
@@ -347,22 +350,24 @@ def outcome(reference: Reference, messages: list[Message], run: Run, environment
 def mutate(task: Task, chosen: Sequence[Operator]) -> list[tuple]:
     """Return one row (``OPERATOR_COLUMNS``) for every member of every operator on one task."""
     origin, rows = branch(task), []
-    seen: set[tuple] = set()  # a family has members that a named operator has already made: one run is one run
+    seen: set[tuple[bool, str]] = (
+        set()
+    )  # a family has members that a named operator has already made: one run is one run
     for operator in chosen:
+        whole = operator.rewrite is not None
+        members: list[Sequence[ToolCall] | None] = list(operator.members)
         if operator.rewrite is not None:
             members = [operator.rewrite(task)]
-            played = (_played(origin.reference, calls) if calls is not None else None for calls in members)
-        else:
-            members = operator.members
-            played = (_played(origin.reference, calls, origin) for calls in members)
-        for calls, result in zip(members, played, strict=True):
-            made = None if calls is None else (operator.rewrite is not None, calls_key(calls))
-            if made in seen:
-                continue
-            seen |= {made} - {None}
+        for calls in members:
+            result = None
+            if calls is not None:
+                if (made := (whole, calls_key(calls))) in seen:
+                    continue
+                seen.add(made)
+                result = _played(origin.reference, calls, None if whole else origin)
             found = "void" if result is None else classify(operator, origin, result[1])
-            name = _member(calls) if len(members) > 1 else ""
-            statuses = {} if found == "void" else outcome(origin.reference, *result)
+            name = _member(calls) if calls is not None and len(members) > 1 else ""
+            statuses = {} if result is None or found == "void" else outcome(origin.reference, *result)
             rows.append((task.id, operator.id, operator.kind, name, found, *(statuses.get(g, "") for g in ALL_GRADERS)))
     return rows
 
@@ -449,7 +454,7 @@ def matrix(rows: pd.DataFrame) -> pd.DataFrame:
         table.append(
             {
                 "operator": operator,
-                "title": titles[operator],
+                "title": titles[str(operator)],
                 "class": found,
                 "runs": len(group),
                 "void": int(void.get(operator, 0)),

@@ -226,7 +226,7 @@ class ScriptedAgent(BaseAgent):
             number = PHONE_NUMBER.search(said)
             answer = (yield self.call("get_customer_by_phone", phone_number=number[0])) if number else ""
             if answer.startswith("{"):
-                return json.loads(answer), number[0]
+                return json.loads(answer), number[0] if number else ""
             said = yield self.say("I cannot find you by that. Please tell me the number in digits, like 555-000-0000.")
 
     def _phone_model(self, account: dict, phone_number: str) -> Generator[AssistantMessage, str, str]:

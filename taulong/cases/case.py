@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from taulong import __version__, backend
 from taulong.backend import Task
@@ -136,7 +137,7 @@ def _stage(
         agent=calls["agent"].agent(environment.tools, policy)
         if "agent" in calls
         else new_agent(
-            agent, environment.get_tools() if ":" in agent else [], policy, memory, Streams("agent", *where)
+            str(agent), environment.get_tools() if ":" in str(agent) else [], policy, memory, Streams("agent", *where)
         ),
         user=calls["user"].customer(environment.user_tools, task)
         if "user" in calls
@@ -177,11 +178,7 @@ def _record(stage: _Stage, facts: Facts, ending: str, failure: str | None) -> Ca
         notebook_length_after=len(facts.notebook or ""),
         notebook_writes=facts.writes,
         notebook_refusals=facts.refusals,
-        **{
-            f"{side}_{what}": getattr(stage.calls[side], what) if side in stage.calls else nothing
-            for side in ("agent", "user")
-            for what, nothing in (("tokens", 0), ("cost", 0.0), ("truncated", 0))
-        },
+        **_spent(stage),
         unpriced_calls=sum(side.unpriced_calls for side in stage.calls.values()),
         outcome="scored" if failure is None else "unscored",
         reason=failure,
@@ -191,6 +188,15 @@ def _record(stage: _Stage, facts: Facts, ending: str, failure: str | None) -> Ca
         tau2_version=tau2.version,
         tau2_data=tau2.data_digest,
     )
+
+
+def _spent(stage: _Stage) -> dict[str, Any]:
+    """Return the columns of tokens, cost and cut answers of both sides; zeros for a side without a model."""
+    return {
+        f"{side}_{what}": getattr(stage.calls[side], what) if side in stage.calls else nothing
+        for side in ("agent", "user")
+        for what, nothing in (("tokens", 0), ("cost", 0.0), ("truncated", 0))
+    }
 
 
 def _is_stale(shift: Shift, case: Case, commitment: str | None) -> bool | None:

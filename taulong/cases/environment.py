@@ -129,7 +129,7 @@ def new_case_environment(case: Case, memory: Memory, solo_mode: bool = False) ->
     """Return the fresh environment of a case; what tau2's evaluator is given as its constructor."""
     domain, policy = backend.policy()
     database = backend.database_with(case.records)
-    tools = NotebookTools(database, memory.text, memory.cap) if memory.writable else TelecomTools(database)
+    tools = NotebookTools(database, memory.text or "", memory.cap) if memory.writable else TelecomTools(database)
     user_tools = TelecomUserTools(backend.new_user_database())
     return CaseEnvironment(domain, policy, tools, user_tools, case.masked)
 

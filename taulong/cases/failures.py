@@ -29,9 +29,13 @@ LABELS = (  # the first that fits; LiteLLM's classes, by name
 class BrokenMessage(RuntimeError):
     """A participant's message that cannot be delivered; the case ends as that participant's error."""
 
+    ending: str
+
 
 class ModelFailure(RuntimeError):
     """A model did not answer: ``label`` says why in a word; the text holds no key."""
+
+    ending: str
 
     def __init__(self, label: str, error: Exception, key: str | None = None):
         self.label = label

@@ -10,7 +10,7 @@ from taulong import backend
 from taulong.backend import Message, Task, TerminationReason
 from taulong.cases.environment import new_case_environment
 from taulong.cases.orchestrator import TERMINATIONS
-from taulong.cases.record import CaseRecord
+from taulong.cases.record import CaseRecord, with_columns
 from taulong.graders.gates import GRADERS
 from taulong.graders.verdicts import grade
 from taulong.keys import scrub
@@ -38,9 +38,9 @@ def graded(
         grades = grade(task, messages, partial(new_case_environment, case, memory))
     except Exception as error:
         reason = scrub(f"{GRADING}: {type(error).__name__}: {error}")
-        return replace(record, **_UNGRADED, outcome="unscored", reason=reason), None
+        return with_columns(record, **_UNGRADED, outcome="unscored", reason=reason), None
     refused = grades.official_reason
-    record = replace(
+    record = with_columns(
         record,
         official_reward=grades.official_reward,
         simulation_reward=_simulation_reward(record.ending, grades.official_reward, task, messages),

@@ -4,7 +4,7 @@ The row that is written, the one that is read back and the table in the document
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 _VERDICT = "`pass`, `fail` or `not_evaluated`: "
@@ -102,6 +102,11 @@ class CaseRecord:
     def from_row(cls, row: Mapping[str, Any]) -> "CaseRecord":
         """Return the record of a row that was written; a column it does not know is an error (TypeError)."""
         return cls(**row)
+
+
+def with_columns(record: CaseRecord, **columns: Any) -> CaseRecord:
+    """Return a record with other values in some columns."""
+    return replace(record, **columns)
 
 
 def columns_table() -> str:

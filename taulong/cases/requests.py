@@ -170,7 +170,7 @@ class Heard:
 def requested_calls(text: str) -> tuple[tuple[str, dict] | MissingArgument, ...]:
     """Return the calls that a message asks for, in order, of a customer who sees no switch and looks at no condition."""
     return tuple(
-        MissingArgument(request.tool, request.missing) if request.missing else (request.tool, request.arguments)
+        MissingArgument(request.tool, request.missing) if request.missing else (request.tool, request.arguments or {})
         for request in hear(text).requests
     )
 
@@ -312,7 +312,7 @@ class _Reader:
 
     def _drop_plan(self) -> None:
         """Take back the list read before "let's start by": it was a plan."""
-        for index in range(self.list_start, len(self.clauses)):
+        for index in range(self.list_start or 0, len(self.clauses)):
             clause = self.clauses[index]
             if any(request.changes for request in clause.requests):
                 self._take_back(index, "plan")
@@ -464,7 +464,7 @@ class _Reader:
             words = WHETHER.sub(r"\1 whether", words)
         asked: list[Request] = []
         given, start, reset = verb, 0, RESET.search(words)
-        wanted_modes = set()
+        wanted_modes: set[str] = set()
         tokens = list(TOKEN.finditer(words))
         for place, token in enumerate(tokens):
             kind = token.lastgroup if token.lastgroup != "inside" else "literal"
@@ -523,14 +523,6 @@ class _Reader:
         if re.match(r".*\bmake sure|.*\bensure|.*\bbe sure (?!to)|.*\bcertain", words):
             asked = [replace(request, look=True) if request.wanted else request for request in asked]
         return asked
-
-    def _labelled(self, wanted: str, allow: bool, words: str) -> list[Request]:
-        """Return what a tap on a label alone ("Off", "Allow") does where the message has led to."""
-        if self.topic == "permission" and wanted == "on":
-            return self._with_arguments("grant_app_permission", words, None, None)
-        if self.topic in SWITCHES and not allow:
-            return [Request(SWITCHES[self.topic], wanted=wanted, clause=words)]
-        return []
 
     def _labelled(self, wanted: str, allow: bool, words: str) -> list[Request]:
         """Return what a tap on a label alone ("Off", "Allow") does where the message has led to."""
@@ -682,12 +674,12 @@ class _Reader:
         if name == "airplane" and re.search(r"\bout of (?:the )?(?:air|aero|flight)", words):
             return [Request(tool, wanted="off", clause=words)]
         if verb in LOOKING and not re.search(r"\b(?:make|be) sure|\bensure|\bcertain\b", words):
-            return [Request(self._tool(name, "check"), clause=words)]
+            return [Request(self._tool(name, "check") or "", clause=words)]
         if state is None:
             if verb in ("toggle", "flip"):
                 both = ("on", "off") if name == "airplane" else (None,)
                 return [Request(tool, wanted=w, clause=words) for w in both]
-            return [Request(self._tool(name, "check"), clause=words)] if verb == "confirm" else []
+            return [Request(self._tool(name, "check") or "", clause=words)] if verb == "confirm" else []
         if verb in OPENERS and not re.search(r"\b(?:on|off|enable|disable)\b", words):
             return []
         if verb in ("use", "make", "try", "test", "help") and not re.search(r"\bsure\b", words):

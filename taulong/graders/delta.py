@@ -96,7 +96,7 @@ def observe(first: dict, second: dict) -> tuple[str, ...]:
 
 
 def _flat(record: dict, prefix: str = "") -> dict:
-    fields = {}
+    fields: dict[str, Any] = {}
     for name, value in record.items():
         if isinstance(value, dict):
             fields |= _flat(value, f"{prefix}{name}.")
@@ -109,7 +109,8 @@ def _named(contents: dict, known: Collection[str]) -> dict:
     """Return the contents with every minted bill id replaced by its owner and rank (the same object if none is)."""
     if all(bill["bill_id"] in known for bill in contents["bills"]):
         return contents
-    names, rank = {}, Counter()
+    names: dict[str, str] = {}
+    rank: Counter[str] = Counter()
     for bill in contents["bills"]:
         if bill["bill_id"] not in known:
             rank[bill["customer_id"]] += 1

@@ -102,14 +102,14 @@ def policy_check(run: Run, reference: Reference | None = None) -> Verdict:
     for step in writes:
         field, (old, new) = next(iter(step.changes.items()))
         findings += [
-            Finding("policy_check", *field, old, new, step.index, *_cited(rule, step, run))
-            for rule in step.judgement.broken
+            Finding("policy_check", *field, old, new, step.index, rule=cited, sentence=sentence, inferred=inferred)
+            for cited, sentence, inferred in (_cited(rule, step, run) for rule in step.judgement.broken)
         ]
     findings += [
         Finding("policy_check", None, None, None, None, index, rule.id, rule.words(run.solo_mode))
         for index, rule in run.breaches
     ]
-    return _verdict(tuple(sorted(findings, key=lambda finding: finding.call)), "against the policy")
+    return _verdict(tuple(sorted(findings, key=lambda finding: finding.call or 0)), "against the policy")
 
 
 def scope_gate(run: Run, reference: Reference) -> Verdict:
@@ -127,8 +127,9 @@ def scope_gate(run: Run, reference: Reference) -> Verdict:
         writers = run.writers(field)
         unlicensed = [step for step in writers if not step.judgement.licensed]
         if unlicensed or not writers:
-            cited = next((_cited(rule, step, run) for step in unlicensed for rule in step.judgement.broken), ())
-            findings.append(Finding("scope_gate", *field, old, new, _last(unlicensed), *cited))
+            cited = [_cited(rule, step, run) for step in unlicensed for rule in step.judgement.broken]
+            rule, sentence, inferred = cited[0] if cited else (None, None, False)
+            findings.append(Finding("scope_gate", *field, old, new, _last(unlicensed), rule, sentence, inferred))
     return _verdict(tuple(findings), "changed outside the footprint, unlicensed")
 
 

@@ -26,14 +26,14 @@ class Step:
         index: index of the message that made the call.
         call: the call.
         changes: fields of the agent database that it changed.
-        judgement: what the policy says of it in the state it met; None where it changed nothing.
+        judgement: what the policy says of it in the state it met; nothing broken or licensed where it changed nothing.
         agrees: whether the replayed answer equals the recorded one.
     """
 
     index: int
     call: ToolCall
     changes: Delta
-    judgement: Judgement | None
+    judgement: Judgement
     agrees: bool = True
 
 
@@ -103,7 +103,7 @@ def trim(messages: Sequence[Message]) -> list[Message]:
         tail -= 1
     last, answers = (messages[tail - 1], messages[tail:]) if tail else (None, messages)
     calls = getattr(last, "tool_calls", None) or []
-    if len(answers) >= len(calls):
+    if last is None or len(answers) >= len(calls):
         return messages
     kept = last.model_copy(update={"tool_calls": calls[: len(answers)] or None})
     return messages[: tail - 1] + ([kept] if kept.tool_calls or kept.has_text_content() else []) + answers
@@ -216,7 +216,7 @@ def judged_step(
     """Return one call of a run with what it changed and how the policy judges that, from the states around it."""
     changes = compare(before, after, known)
     if not changes:
-        return Step(index, call, changes, None, agrees)
+        return Step(index, call, changes, Judgement((), False), agrees)
     write = Write(call.name, call.arguments, call.requestor, before, frozenset(changes), agreed)
     return Step(index, call, changes, judge(write, caller, solo_mode), agrees)
 

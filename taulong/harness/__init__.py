@@ -1,4 +1,4 @@
-"""The frame at work in other people's harnesses: Inspect (``taulong[inspect]``) and Harbor (``taulong[harbor]``).
+"""How is a frame put around the tasks of other harnesses? In Inspect (``taulong[inspect]``) and Harbor (``taulong[harbor]``).
 
 Nothing here imports either before it is used. Start with :func:`taulong.harness.inspect.framed` and
 :mod:`taulong.harness.harbor`; ``taulong frame`` is in :mod:`taulong.harness.command`.

@@ -126,7 +126,8 @@ class Trials:
             for key in ("start", "end"):
                 if "why" in stored[key]:
                     raise DataError(stored[key]["why"])
-            pairs.append(tuple(Manifest.from_json(stored[key]["manifest"]) for key in ("start", "end")))
+            start, end = (Manifest.from_json(stored[key]["manifest"]) for key in ("start", "end"))
+            pairs.append((start, end))
         return build_footprint(Task(self.task).name, pairs)
 
     async def run(self, does: str, footprints: Path, spared: Sequence[str]) -> AuditedRun:

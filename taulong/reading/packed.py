@@ -108,7 +108,7 @@ def _by_interest(rows: Sequence[Mapping], sort: bool) -> list[int]:
     for at, row in enumerate(rows):
         record = row["record"]
         cells.setdefault((record["agent"], record["memory_mode"], record["population"]), []).append(at)
-    ranks = {}
+    ranks: dict[int, int] = {}
     for members in cells.values():
         ordered = sorted(members, key=lambda at: outcome_of(rows[at]["record"]) == "solved")
         ranks |= {at: rank for rank, at in enumerate(ordered)}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from taulong.errors import ConfigError, check_integer
@@ -121,7 +121,7 @@ class Reported:
 
 
 def write_report(
-    names: Sequence[str], output: Path | None = None, allow_partial: bool = False, **settings: float
+    names: Sequence[str], output: Path | None = None, allow_partial: bool = False, **settings: Any
 ) -> Path:
     """Write one HTML file about runs and return its path.
 
@@ -269,7 +269,7 @@ def _sections(run_: Reported) -> "list[tuple]":
     from taulong.value.statistics.questions import estimates_table
 
     table, level = run_.table, run_.config.level
-    limits = {"level": level, "max_dropped": run_.config.max_dropped}
+    limits: dict[str, Any] = {"level": level, "max_dropped": run_.config.max_dropped}
     declared = [*run_.contrasts, *(one for one in run_.rewarded if one.family == "secondary")]
     forest = estimates_table(declared)
     both = reward_table(table, **limits)

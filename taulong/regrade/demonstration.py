@@ -21,7 +21,7 @@ REFUEL = "[mobile_data_issue]data_usage_exceeded[PERSONA:Easy]"
 OVERDUE = "[service_issue]lock_sim_card_pin|overdue_bill_suspension[PERSONA:Easy]"
 ENDED = "[service_issue]contract_end_suspension|lock_sim_card_pin[PERSONA:Hard]"
 
-RUNS: tuple[tuple[str, str, tuple[ToolCall, ...], tuple[ToolCall, ...]], ...] = (
+RUNS: tuple[tuple[str, str, tuple[ToolCall, ...] | None, tuple[ToolCall, ...]], ...] = (
     # name, task, calls before the reference, calls after it
     ("reference", PLAIN, (), ()),
     ("idle", PLAIN, None, ()),

@@ -163,7 +163,7 @@ def _verdicts(file, run: dict, references: dict) -> dict:
     reference = references[task.id]
     replayed = replay(task, simulation.messages, constructor, file.solo_mode)
     verdicts = grade_run(replayed, reference)
-    reasons = {verdict.reason for verdict in verdicts.values() if verdict.status == "not_evaluated"}
+    reasons = {verdict.reason or "" for verdict in verdicts.values() if verdict.status == "not_evaluated"}
     if simulation.termination_reason != ending:
         reasons.add(f"ending {ending!r} is unknown to the installed tau2: read as no stop")
     official = None
@@ -186,7 +186,7 @@ def _verdicts(file, run: dict, references: dict) -> dict:
         if reward is None or transient.status == "not_evaluated"
         else reward * (transient.status == "pass"),
         "policy_grounds": ";".join(sorted(grounds)),
-        "fields": ";".join(finding.path for finding in verdicts["field_gate"].findings),
+        "fields": ";".join(finding.path or "" for finding in verdicts["field_gate"].findings),
         "calls": ";".join(str(finding.call) for finding in verdicts["field_gate"].findings),
         "rules": ";".join(dict.fromkeys(rules)),
         "excused": ";".join(map(str, passed)),
