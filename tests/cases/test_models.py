@@ -313,7 +313,7 @@ def test_a_tool_id_used_twice_names_the_later_call(shift):
 def test_reasoning_is_never_shown_to_the_customer(shift, answer, capsys):
     with Endpoint(scripted_sides([shift]), faults=[None, answer]) as endpoint:
         run = run_case(shift, shift.cases[0], first_memory("none", shift), model(endpoint), user=model(endpoint))
-    assert [message["content"] for message in told(run)][1] == "Hello there."
+    assert told(run)[1]["content"] == "Hello there."
     assert "suspect" not in json.dumps(
         [run.transcript, run.record, [request["messages"] for request in endpoint.requests]]
     )
