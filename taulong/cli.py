@@ -16,7 +16,7 @@ from taulong.keys import is_key_name, scrub
 COMMANDS = {
     "reproduce": ("do the main job: shifts, runs, notebooks and figures at full size", "taulong.batch.reproduction"),
     "generate": ("generate a set of shifts", "taulong.shifts.command"),
-    "run": ("execute a set of shifts by agents under memory modes", "taulong.runs.execution"),
+    "run": ("execute a set of shifts by agents under memory modes", "taulong.runs.command"),
     "show": (
         "print one case of a run: the conversation, the notebook, what graders object to",
         "taulong.reading.show",

@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Execute the notebook on a run, write the HTML file and say where it is."""
-    from taulong.runs.execution import RunFolder
+    from taulong.runs.folder import RunFolder
 
     folder = RunFolder.open(arguments.run_name)
     if folder.path.resolve().parent != RUNS.resolve():

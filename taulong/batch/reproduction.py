@@ -27,7 +27,8 @@ def cap_name(cap: int, name: str = NAME) -> str:
 def run(arguments: argparse.Namespace) -> int:
     """Run every agent on board under every memory mode, sweep the notebook's cap, execute the notebooks, print the metrics."""
     from taulong.batch.notebooks import run_notebook
-    from taulong.runs.execution import RunConfig, execute_runs
+    from taulong.runs.config import RunConfig
+    from taulong.runs.execution import execute_runs
     from taulong.shifts.configuration import ShiftConfig
     from taulong.shifts.files import write_shifts
     from taulong.shifts.generation import generate_shifts

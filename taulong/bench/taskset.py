@@ -192,7 +192,7 @@ class ShiftHarness(vf.Harness[vf.HarnessConfig]):
 def run_shift(data: ShiftData, trial: int, model: str, endpoint: str, secret: str, on_case) -> None:
     """Run a shift by a model behind an endpoint; the rows of its cases go to ``on_case``."""
     from taulong.cases.models import Model
-    from taulong.runs.execution import Unit, run_unit
+    from taulong.runs.units import Unit, run_unit
     from taulong.shifts.generation import generate_shift
 
     shift = generate_shift(ShiftConfig.from_dict(data.shift_config), data.split, data.seed)

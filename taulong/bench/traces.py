@@ -24,7 +24,7 @@ class Rollout:
         path: the ``traces.jsonl`` it is from.
         task: its ``TaskData`` as plain data: split, seed, shift_config, memory_mode, user_llm, ...
         model: the agent's.
-        rows: of the cases that were run, as from :func:`taulong.runs.execution.run_unit`; fewer than planned where it broke down.
+        rows: of the cases that were run, as from :func:`taulong.runs.units.run_unit`; fewer than planned where it broke down.
     """
 
     path: Path
@@ -113,7 +113,9 @@ def import_traces(folder: str | Path, name: str):
         DataError: the rollouts do not fit together, the installed tau2 is not theirs, or the name is taken.
     """
     from taulong.memory.modes import MEMORY_MODES
-    from taulong.runs.execution import KEY, RunConfig, RunFolder, Unit, run_manifest, run_path
+    from taulong.runs.config import RunConfig, run_manifest
+    from taulong.runs.folder import KEY, RunFolder, run_path
+    from taulong.runs.units import Unit
 
     rollouts = _numbered(read_rollouts(folder))
     task = _common(rollouts)
@@ -181,9 +183,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Import rollouts, say what they come to, and return 0 when every planned case is scored."""
-    from taulong.runs.accounts import Account
-
     folder = import_traces(arguments.folder, arguments.name)
-    account = Account(folder.manifest["planned_cases"], folder.rows().values())
+    account = folder.account
     print(f"{account}, in {located(folder.path)}")
     return 0 if account.scored == account.planned else 1

@@ -6,43 +6,36 @@ which all their calls go (:func:`_complete`): it knows by a context variable whi
 
 import hashlib
 import json
-import re
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from time import sleep
 
-import httpx
-import openai
 import tenacity
 from pydantic import ValidationError
 
 from taulong import backend
+from taulong.cases.answers import SURROGATE, counted_tokens, json_object, without_reasoning
+from taulong.cases.failures import (
+    BrokenMessage,
+    ModelFailure,
+    NoChoices,
+    can_pass,
+    failure_label,
+    has_unreadable_arguments,
+    retry_after,
+    was_answered,
+)
 from taulong.draws import Draws
 from taulong.errors import ConfigError
-from taulong.keys import refuse_keys, scrub, without_keys
+from taulong.keys import refuse_keys, without_keys
 
 ATTEMPTS = 8
 LONGEST_BACKOFF = 60.0
 LONGEST_RETRY_AFTER = 600.0
 TIMEOUT = 600.0
-DEEPEST = 100
-"""Levels of lists and objects in a tool call's arguments; graders and writers of records recurse into them."""
-INSIDES = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n)+|input_value=.*?, (?=input_type=)", re.S)
-"""What LiteLLM's errors tell of its own: paths of this machine, and pieces of an odd answer, which may cut a key."""
-SURROGATE = re.compile("[\ud800-\udfff]")
 OURS = ("model", "messages", "tools", "tool_choice", "seed", "stream", "n", "num_retries", "max_retries")
-LABELS = (  # the first that fits; LiteLLM's classes, by name
-    ("ContextWindowExceededError", "context_window"),
-    ("ContentPolicyViolationError", "content_policy"),
-    ("RateLimitError", "rate_limit"),
-    ("Timeout", "timeout"),
-    ("APIConnectionError", "connection"),
-    ("AuthenticationError", "authentication"),
-    ("PermissionDeniedError", "authentication"),
-    ("NotFoundError", "not_found"),
-)
 
 
 @dataclass(frozen=True)
@@ -82,22 +75,6 @@ class Model:
 
     def __str__(self) -> str:
         return self.name
-
-
-class BrokenMessage(RuntimeError):
-    """A participant's message that cannot be delivered; the case ends as that participant's error."""
-
-
-class ModelFailure(RuntimeError):
-    """A model did not answer: ``label`` says why in a word; the text holds no key."""
-
-    def __init__(self, label: str, error: Exception, key: str | None = None):
-        self.label = label
-        super().__init__(f"{label}: {' '.join(scrub(INSIDES.sub('', str(error)), key).split())[:300]}")
-
-
-class NoChoices(RuntimeError):
-    """The endpoint answered without a message."""
 
 
 def case_seed(side: str, split: str, seed: int, position: int, trial: int) -> int:
@@ -243,127 +220,8 @@ class ModelCalls:
         attempt = state.attempt_number
         spread = 1 - Draws("retry", self.seed, attempt).below(1000) / 4000
         backoff = spread * min(2.0 ** (attempt - 1), LONGEST_BACKOFF)
-        return max(backoff, min(retry_after(state.outcome.exception()), LONGEST_RETRY_AFTER))
-
-
-def json_object(text: str | None) -> dict:
-    """Return the arguments of a tool call; an empty text, which some servers send, stands for none.
-
-    Raises:
-        BrokenMessage: not a JSON object, or one with NaN, an infinity, an integer of thousands of digits, or nested
-            deeper than :data:`DEEPEST`.
-    """
-    try:
-        arguments = json.loads(text or "{}")
-        json.dumps(arguments, allow_nan=False)
-    except (ValueError, RecursionError):
-        raise BrokenMessage("a tool call whose arguments are not JSON") from None
-    if not isinstance(arguments, dict) or _is_deeper(arguments, DEEPEST):
-        raise BrokenMessage("a tool call whose arguments are not a JSON object, or too deep a one")
-    return arguments
-
-
-def _is_deeper(value, levels: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels < 0 or any(_is_deeper(each, levels - 1) for each in inner)
-
-
-def counted_tokens(usage) -> tuple[int, bool]:
-    """Return the tokens that an answer says it took, and whether both of its counts are there to be priced.
-
-    LiteLLM puts 0 for a count that is missing.
-    """
-    if not usage:
-        return 0, False
-    prompt, reply, total = usage.prompt_tokens or 0, usage.completion_tokens or 0, usage.total_tokens or 0
-    complete = prompt > 0 and (reply > 0 or (reply == 0 and total == prompt))
-    return max(total or prompt + reply, 0), complete
-
-
-def _causes(error: BaseException | None):
-    """Yield an error and those beneath it."""
-    while error is not None:
-        yield error
-        error = error.__context__
-
-
-def was_answered(error: BaseException) -> bool:
-    """Return whether a failed call had an answer, which may cost: neither a refusal nor a lost connection.
-
-    LiteLLM gives an answer that it cannot read the status 500; what is beneath it tells it from an endpoint's own.
-    """
-    status = status_code(error)
-    refused = (status is not None and status < 500) or lacks_key(error)
-    return not refused and not any(isinstance(cause, httpx.HTTPError) for cause in _causes(error))
-
-
-def status_code(error: BaseException) -> int | None:
-    """Return the HTTP status of a failure, if it has one; a server may write it, or a word, into an answer's ``error``."""
-    status = str(getattr(error, "status_code", None))
-    return int(status) if status.isdecimal() else None
-
-
-def has_unreadable_arguments(error: BaseException) -> bool:
-    """Return whether LiteLLM failed at an answer for a tool call's arguments too deep, or an integer too long, to read."""
-    return "Invalid response object" in str(error) and any(
-        isinstance(cause, RecursionError) or "integer string conversion" in str(cause) for cause in _causes(error)
-    )
-
-
-def lacks_key(error: BaseException) -> bool:
-    """Return whether no key was found in the environment, which LiteLLM gives the status 500."""
-    return any(type(cause) is openai.OpenAIError for cause in _causes(error))
-
-
-def can_pass(error: BaseException) -> bool:
-    """Return whether a failed call may succeed when it is made again."""
-    if has_unreadable_arguments(error) or lacks_key(error):
-        return False
-    status = status_code(error)
-    return isinstance(error, NoChoices) or (status is not None and (status in (408, 409, 425, 429) or status >= 500))
-
-
-def failure_label(error: BaseException) -> str:
-    """Return in a word why a call failed, e.g. ``rate_limit``, ``context_window``, ``bad_request``."""
-    ancestors = {kind.__name__ for kind in type(error).__mro__}
-    for name, label in LABELS:
-        if name in ancestors:
-            return label
-    if isinstance(error, NoChoices):
-        return "empty_choices"
-    if lacks_key(error):
-        return "authentication"
-    status = status_code(error)
-    if status is None:
-        return type(error).__name__
-    if "Connection error" in str(error):  # LiteLLM gives a refused or reset connection the status 500
-        return "connection"
-    if status == 429:
-        return "rate_limit"
-    return "server_error" if status >= 500 else "bad_request"
-
-
-def retry_after(error: BaseException) -> float:
-    """Return the seconds an endpoint asks to wait; 0 when it does not (or gives a date)."""
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    try:
-        return max(float(headers.get("retry-after", 0)), 0.0)
-    except ValueError:
-        return 0.0
-
-
-def without_reasoning(text: str) -> str:
-    """Return a message without its reasoning blocks, also one whose opening tag was part of the prompt.
-
-    LiteLLM takes a leading block out by itself; a message that is cut off inside a block is all reasoning.
-    """
-    for tag in ("think", "thinking", "reasoning"):
-        opening, closing = f"<{tag}>", f"</{tag}>"
-        while closing in text:
-            before, _, after = text.partition(closing)
-            text = before.partition(opening)[0] + after if opening in before else after
-        text = text.partition(opening)[0]
-    return text
+        error = state.outcome.exception() if state.outcome else None
+        return max(backoff, min(retry_after(error), LONGEST_RETRY_AFTER))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from functools import partial
 
 from taulong import backend
 from taulong.backend import Orchestrator, Role, TerminationReason
-from taulong.cases.models import BrokenMessage, ModelFailure
+from taulong.cases.failures import BrokenMessage, ModelFailure
 from taulong.keys import scrub
 
 ENDINGS = (

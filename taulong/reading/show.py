@@ -41,7 +41,7 @@ def open_case(
 
 
 def _rows(run) -> list[dict]:
-    from taulong.runs.execution import RunFolder
+    from taulong.runs.folder import RunFolder
 
     folder = run if isinstance(run, RunFolder) else RunFolder.open(run)
     return list(folder.rows().values())

@@ -49,7 +49,7 @@ def read_table(run: str | Path) -> pd.DataFrame:
     Raises:
         DataError: there is no such run, its shifts are gone or are not those it ran, or :func:`with_owed` refuses.
     """
-    from taulong.runs.execution import RunFolder  # with tau2, which the rest of this module does not need
+    from taulong.runs.folder import RunFolder  # with tau2, which the rest of this module does not need
     from taulong.shifts.files import read_manifest, read_shifts, shift_paths
     from taulong.shifts.stream import shift_table
 

@@ -24,7 +24,8 @@ from taulong.bench.taskset import BENCH_MODES, BenchConfig, ShiftTaskset  # noqa
 from taulong.bench.traces import import_traces, read_rollouts, read_traces  # noqa: E402
 from taulong.errors import DataError  # noqa: E402
 from taulong.memory.modes import MEMORY_MODES  # noqa: E402
-from taulong.runs.execution import RunConfig, execute_runs  # noqa: E402
+from taulong.runs.config import RunConfig  # noqa: E402
+from taulong.runs.execution import execute_runs  # noqa: E402
 from taulong.shifts.configuration import ShiftConfig  # noqa: E402
 from taulong.shifts.files import write_shifts  # noqa: E402
 from taulong.shifts.generation import generate_shifts  # noqa: E402

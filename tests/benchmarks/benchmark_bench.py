@@ -18,7 +18,7 @@ from verifiers.v1.cli.eval.runner import run_eval
 from verifiers.v1.configs.eval import EvalConfig
 
 from taulong.cases.models import Model
-from taulong.runs.execution import Unit, run_unit
+from taulong.runs.units import Unit, run_unit
 from taulong.shifts.files import write_shifts
 from taulong.shifts.generation import generate_shifts
 

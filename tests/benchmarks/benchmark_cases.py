@@ -25,7 +25,7 @@ from taulong.cases.customer import ScriptedCustomer
 from taulong.cases.environment import CaseEnvironment, NotebookTools
 from taulong.memory.modes import first_memory
 from taulong.paths import AUDIT, atomic_write
-from taulong.runs.execution import Unit, run_unit
+from taulong.runs.units import Unit, run_unit
 from taulong.shifts.generation import generate_shifts
 
 PLAIN_ENVIRONMENT = backend.registry.get_env_constructor("telecom")

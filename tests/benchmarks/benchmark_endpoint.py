@@ -24,7 +24,9 @@ os.environ.setdefault("OPENAI_API_KEY", "loopback")
 
 from taulong import backend, cases, runs  # noqa: E402
 from taulong.cases.models import tool_schemas  # noqa: E402
-from taulong.runs.execution import RunConfig, RunFolder, execute_runs  # noqa: E402
+from taulong.runs.config import RunConfig  # noqa: E402
+from taulong.runs.execution import execute_runs  # noqa: E402
+from taulong.runs.folder import RunFolder  # noqa: E402
 from taulong.shifts.files import write_shifts  # noqa: E402
 from taulong.shifts.generation import generate_shifts  # noqa: E402
 
@@ -177,7 +179,7 @@ import resource, sys, time
 started = time.perf_counter()
 from pathlib import Path
 from taulong.value.metrics import case_metrics, shift_rewards
-from taulong.runs.execution import RunFolder
+from taulong.runs.folder import RunFolder
 imported = time.perf_counter()
 records = RunFolder(Path(sys.argv[1])).records()
 tables = [case_metrics(records), shift_rewards(records), shift_rewards(records, "gated_reward")]

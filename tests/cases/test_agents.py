@@ -7,7 +7,8 @@ import pytest
 from taulong.cases.agents import AGENTS, check_agent
 from taulong.errors import ConfigError
 from taulong.memory.modes import CONVERSATION, MEMORY_MODES, fix_note
-from taulong.runs.execution import RunConfig, Unit, run_unit
+from taulong.runs.config import RunConfig
+from taulong.runs.units import Unit, run_unit
 from taulong.shifts.causes import recurring_causes
 from taulong.shifts.files import write_shifts
 from taulong.shifts.generation import generate_shifts

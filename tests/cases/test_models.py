@@ -13,13 +13,16 @@ from endpoint import CONTEXT_WINDOW, Endpoint, Fault, rate_limit, say, scripted_
 from taulong import backend
 from taulong.cases import case as cases
 from taulong.cases import grading, models
+from taulong.cases.answers import DEEPEST, without_reasoning
 from taulong.cases.case import run_case
 from taulong.cases.environment import NotebookTools
-from taulong.cases.models import ATTEMPTS, Model, ModelCalls, case_seed, without_reasoning
+from taulong.cases.failures import ModelFailure
+from taulong.cases.models import ATTEMPTS, Model, ModelCalls, case_seed
 from taulong.errors import ConfigError
 from taulong.keys import refuse_keys, scrub, without_keys
 from taulong.memory.modes import first_memory
-from taulong.runs.execution import RunConfig, Unit, run_unit
+from taulong.runs.config import RunConfig
+from taulong.runs.units import Unit, run_unit
 from taulong.shifts.generation import generate_shifts
 
 CANARY = "canary-7f3a9c51d2e84b06"
@@ -177,7 +180,7 @@ def test_arguments_that_litellm_cannot_read_are_their_senders_error_and_not_aske
 
 
 def test_arguments_may_be_as_deep_as_records_can_hold(shift):
-    levels = models.DEEPEST  # of lists, in the object
+    levels = DEEPEST  # of lists, in the object
     for depth, ending in ((levels, "customer_stop"), (levels + 1, "agent_error")):
         deep = say(None, ("get_details_by_id", f'{{"id": {"[" * depth}{"]" * depth}}}'))
         with Endpoint(faults=[deep], fault=lambda *_: GIVE_UP) as endpoint:
@@ -775,10 +778,10 @@ def test_a_short_key_is_not_taken_out_of_what_is_said(shift):
 
 def test_a_failures_traceback_holds_no_key(shift):
     calls = models.ModelCalls(Model("openai/tested", {"base_url": "http://127.0.0.1:9/v1"}), 1)
-    models.ModelFailure("x", ValueError(CANARY))
+    ModelFailure("x", ValueError(CANARY))
     with Endpoint(fault=lambda *_: Fault("status", 401, f"Incorrect API key provided: {CANARY}")) as endpoint:
         calls.arguments["base_url"] = endpoint.url
-        with pytest.raises(models.ModelFailure) as failed:
+        with pytest.raises(ModelFailure) as failed:
             calls.complete(
                 model="openai/tested", messages=[{"role": "user", "content": "hi"}], tools=None, **calls.arguments
             )

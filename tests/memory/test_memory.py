@@ -24,7 +24,7 @@ from taulong.cases.agents import ScriptedAgent
 from taulong.errors import ConfigError
 from taulong.memory import modes as memory
 from taulong.memory.modes import MEMORY_MODES, first_memory, fix_note
-from taulong.runs.execution import Unit, run_unit
+from taulong.runs.units import Unit, run_unit
 from taulong.shifts.causes import corrective_tools, recurring_causes
 
 

@@ -20,7 +20,8 @@ from taulong.reading import (
     open_case,
     visible,
 )
-from taulong.runs.execution import RunConfig, execute_runs
+from taulong.runs.config import RunConfig
+from taulong.runs.execution import execute_runs
 from taulong.shifts.files import write_shifts
 from taulong.shifts.generation import generate_shifts
 

@@ -22,7 +22,10 @@ from taulong.draws import Draws
 from taulong.errors import ConfigError, DataError, RunError
 from taulong.runs import execution as runs
 from taulong.runs.accounts import Account, Spending
-from taulong.runs.execution import RunConfig, RunFolder, estimate_run, execute_runs
+from taulong.runs.config import RunConfig
+from taulong.runs.estimate import estimate_run
+from taulong.runs.execution import execute_runs
+from taulong.runs.folder import RunFolder
 from taulong.shifts.files import write_shifts
 from taulong.shifts.generation import generate_shifts
 
@@ -115,7 +118,7 @@ def test_how_many_units_of_a_model_are_under_way(shifts, shifts_file, tmp_path, 
         with ThreadPoolExecutor(4) as pool:
             yield pool, 4
 
-    monkeypatch.setattr(runs, "_executor", executor)
+    monkeypatch.setattr(runs, "new_executor", executor)
     with Endpoint(scripted_sides(shifts)) as endpoint:
         execute_runs(on_model(shifts_file, endpoint), tmp_path / "run", max_cases=1, **spread)
     assert asked == [at_once]
@@ -280,7 +283,7 @@ def test_a_lost_scheduler_is_said_and_what_ended_is_kept(scripted, tmp_path, mon
                 future.set_result(call(*arguments))
             return future
 
-    monkeypatch.setattr(runs, "_executor", lambda *_: nullcontext((Lost(), 4)))
+    monkeypatch.setattr(runs, "new_executor", lambda *_: nullcontext((Lost(), 4)))
     with pytest.raises(RunError, match="run: the scheduler was lost; every case that ended is kept"):
         execute_runs(scripted, tmp_path / "run")
     assert len(RunFolder(tmp_path / "run").records()) == 2

@@ -14,7 +14,10 @@ from taulong.cases import case as cases
 from taulong.errors import ConfigError, DataError
 from taulong.paths import ROOT
 from taulong.runs import execution as runs
-from taulong.runs.execution import RunConfig, RunFolder, execute_runs
+from taulong.runs import folder as folders
+from taulong.runs.config import RunConfig
+from taulong.runs.execution import execute_runs
+from taulong.runs.folder import APART, KEY, RESULTS, RunFolder, row_line
 from taulong.shifts.configuration import ShiftConfig
 from taulong.shifts.files import write_shifts
 from taulong.shifts.generation import generate_shifts
@@ -71,10 +74,10 @@ def test_rows_are_in_plan_order_and_every_planned_case_has_one(config, tmp_path,
         for shift in pair()
         for case in shift.cases
     ]
-    assert [tuple(record[name] for name in runs.KEY) for record in records] == plan
+    assert [tuple(record[name] for name in KEY) for record in records] == plan
     assert json.loads(reference["manifest.json"])["planned_cases"] == len(plan) == 32
     transcripts = [json.loads(line) for line in reference["transcripts.jsonl"].splitlines()]
-    assert [tuple(row[name] for name in runs.KEY) for row in transcripts] == plan
+    assert [tuple(row[name] for name in KEY) for row in transcripts] == plan
 
 
 def test_nothing_in_the_results_moves(config, tmp_path, reference):
@@ -88,9 +91,7 @@ def test_nothing_in_the_results_moves(config, tmp_path, reference):
     text = b"".join(reference.values()).decode()
     for word in ("timestamp", "seconds", str(tmp_path), str(ROOT), time.strftime("%Y-%m-%dT"), "NaN"):
         assert word not in text
-    assert all(
-        row["seconds"] > 0 and set(row) <= {*runs.KEY, *runs.APART} for row in rows(folder.path / "timings.jsonl")
-    )
+    assert all(row["seconds"] > 0 and set(row) <= {*KEY, *APART} for row in rows(folder.path / "timings.jsonl"))
 
 
 def test_a_run_of_trials_has_draws_of_its_own_and_keeps_those_of_the_first(shifts, tmp_path):
@@ -165,10 +166,10 @@ def test_an_interrupt_leaves_complete_rows_and_the_next_run_does_the_rest(
 def journal_of(folder, count):
     """Turn a finished run into one that was killed after ``count`` cases: a journal and no result files."""
     held = list(folder.rows().values())[:count]
-    for name in runs.RESULTS:
+    for name in RESULTS:
         (folder.path / f"{name}.jsonl").unlink()
     journal = folder.path / "journal.jsonl"
-    journal.write_text("".join(runs._line(row) for row in held), encoding="utf-8")
+    journal.write_text("".join(row_line(row) for row in held), encoding="utf-8")
     return journal
 
 
@@ -205,7 +206,7 @@ def test_a_journal_row_without_its_transcript_is_damaged(config, tmp_path):
     journal = journal_of(folder, 10)
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
     del lines[2]["transcript"]
-    journal.write_text("".join(runs._line(line) for line in lines))
+    journal.write_text("".join(row_line(line) for line in lines))
     with pytest.raises(DataError, match=r"run/journal.jsonl, line 3: not a row of a run"):
         execute_runs(config, folder.path, progress=False)
 
@@ -221,7 +222,7 @@ def test_a_case_that_does_not_follow_on_the_one_before_is_owed(config, tmp_path,
         and row["shift_id"] == transcripts[0]["shift_id"]
     ]  # fmt: skip
     transcripts[at]["notebook_before"] = "another session's text"
-    path.write_text("".join(runs._line(row) for row in transcripts))
+    path.write_text("".join(row_line(row) for row in transcripts))
     again = execute_runs(config, folder.path, progress=False, max_cases=0)
     assert len(again.records()) == 30  # the third and the fourth case of the shift are owed
     assert contents(execute_runs(config, folder.path, progress=False)) == reference
@@ -230,7 +231,7 @@ def test_a_case_that_does_not_follow_on_the_one_before_is_owed(config, tmp_path,
 def killed(config, path, at):
     """Execute a run in a process of its own, kill it once it has ``at`` rows, and return how many rows it left."""
     code = (
-        "import sys; from taulong.runs.execution import RunConfig, execute_runs\n"
+        "import sys; from taulong.runs import RunConfig, execute_runs\n"
         "config = RunConfig(sys.argv[1], ('learner', 'guesser'), ('none', 'notebook'))\n"
         "execute_runs(config, sys.argv[2], progress=False)"
     )
@@ -265,12 +266,12 @@ def test_a_kill_between_the_result_files_loses_nothing(config, tmp_path, referen
             raise KeyboardInterrupt
         whole(path, content)
 
-    whole, first = runs.atomic_write, 2  # the first write is the manifest
+    whole, first = folders.atomic_write, 2  # the first write is the manifest
     for stop in (first, first + 1, first + 2):
         writes.clear()
         folder = tmp_path / f"run-{stop}"
         with monkeypatch.context() as patch:
-            patch.setattr(runs, "atomic_write", write)
+            patch.setattr(folders, "atomic_write", write)
             with pytest.raises(KeyboardInterrupt):
                 execute_runs(config, folder, progress=False)
         assert len(RunFolder.open(folder).records()) == 32

@@ -556,7 +556,8 @@ def test_a_set_that_is_not_there_says_how_to_make_it():
 
 
 def test_a_set_that_runs_were_made_of_is_replaced_only_when_that_is_said(tmp_path, monkeypatch, capsys):
-    from taulong.runs.execution import RunConfig, execute_runs
+    from taulong.runs.config import RunConfig
+    from taulong.runs.execution import execute_runs
 
     monkeypatch.setattr(files, "SHIFTS", tmp_path / "shifts")
     monkeypatch.setattr(command, "RUNS", tmp_path / "runs")

@@ -6,7 +6,8 @@ import pytest
 from synthetic import make_records
 
 from taulong.errors import DataError
-from taulong.runs.execution import RunConfig, execute_runs
+from taulong.runs.config import RunConfig
+from taulong.runs.execution import execute_runs
 from taulong.shifts.files import write_shifts
 from taulong.shifts.generation import generate_shifts
 from taulong.value import (
