@@ -30,7 +30,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "json_object",
             "without_reasoning",
         ],
-        "case": ["CaseRun", "MOVING", "run_case"],
+        "case": ["CaseRun", "MOVING", "finish_again", "run_case"],
         "customer": [
             "ASKED",
             "CustomerState",
@@ -49,7 +49,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "MASKED_ANSWERS",
             "NOT_AVAILABLE",
             "NOT_CARRIED_OUT",
-            "NotebookTools",
+            "MemoryTools",
             "customer_tool_types",
             "new_case_environment",
         ],
@@ -68,7 +68,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "was_answered",
         ],
         "facts": ["CONSENT", "Facts", "ended_on_consent", "facts_of"],
-        "grading": ["GRADING", "grade_again", "graded", "is_whole"],
+        "grading": ["GRADING", "grade_again", "goes_on", "graded", "is_whole"],
         "models": [
             "ATTEMPTS",
             "LONGEST_BACKOFF",
@@ -82,7 +82,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "tool_schemas",
         ],
         "orchestrator": ["CaseOrchestrator", "ENDINGS"],
-        "record": ["CaseRecord", "columns_table"],
+        "record": ["CaseRecord", "SIDES", "columns_table"],
+        "remembering": ["MEMORY", "MEMORY_AFTER", "MemoryAtWork", "Remembered", "Shown", "with_query"],
+        "standin": ["stand_in"],
         "requests": [
             "APN_VALUE",
             "APP",

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from taulong import backend
 from taulong.backend import Message
 from taulong.cases.environment import MASKED_ANSWERS, CaseEnvironment, customer_tool_types
-from taulong.memory.modes import Memory
 from taulong.shifts.causes import corrective_tools
 
 CONSENT = re.compile(r"\s*(?:yes|yeah|yep|sure|ok|okay|of course|please|go ahead|i (?:agree|accept|confirm))\b", re.I)
@@ -23,8 +22,6 @@ class Facts:
         commitment: index of the answer to the commitment, or None.
         transferred: the agent called the tool that transfers.
         ended_on_consent: see :func:`ended_on_consent`.
-        notebook: the memory's text at the end.
-        writes, refusals: how often the notebook was replaced, and a text refused.
     """
 
     tool_errors: int
@@ -33,13 +30,10 @@ class Facts:
     commitment: int | None
     transferred: bool
     ended_on_consent: bool
-    notebook: str | None
-    writes: int
-    refusals: int
 
 
-def facts_of(environment: CaseEnvironment, messages: Sequence[Message], memory: Memory) -> Facts:
-    """Return the facts of a conversation in an environment that began with a memory."""
+def facts_of(environment: CaseEnvironment, messages: Sequence[Message]) -> Facts:
+    """Return the facts of a conversation in an environment."""
     names: dict[str, str] = {}  # ids are unique within a message, but not every model's in a conversation
     masked, commitment, transferred, errors = [], None, False, {"tool_errors": 0, "ownership_errors": 0}
     own_tools = type(environment.tools)
@@ -56,16 +50,12 @@ def facts_of(environment: CaseEnvironment, messages: Sequence[Message], memory: 
             masked.append(index)
         elif environment.masked and commitment is None and name in corrective_tools() and not message.error:
             commitment = index
-    tools = environment.tools
     return Facts(
         **errors,
         masked=masked,
         commitment=commitment,
         transferred=transferred,
         ended_on_consent=ended_on_consent(messages),
-        notebook=tools.notebook if memory.writable else memory.text,
-        writes=getattr(tools, "writes", 0),
-        refusals=getattr(tools, "refusals", 0),
     )
 
 

@@ -5,7 +5,9 @@ from functools import partial
 from taulong import backend
 from taulong.backend import Orchestrator, Role, TerminationReason
 from taulong.cases.failures import BrokenMessage, ModelFailure
+from taulong.cases.remembering import MEMORY
 from taulong.keys import scrub
+from taulong.memory.system import MemoryFailure
 
 ENDINGS = (
     "customer_stop",
@@ -72,6 +74,8 @@ class CaseOrchestrator(Orchestrator):
             ending = error.ending
         except ModelFailure as error:
             return "infrastructure", str(error)
+        except MemoryFailure as error:
+            return "infrastructure", f"{MEMORY}: {error}"
         except Exception as error:
             # The agent stopped in a message with a tool call: tau2 refuses to wrap up, but the conversation is over, and
             # graded without the call.

@@ -1,5 +1,7 @@
 """The memory between two cases: which system, with what options, and what it keeps, as plain data."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,6 +30,11 @@ class Memory:
     state: Any = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def digest(self) -> str:
+        """16 hex digits over the state: a case that began with another one does not follow."""
+        return hashlib.sha256(json.dumps(self.state, sort_keys=True).encode()).hexdigest()[:16]
+
     def system(self) -> MemorySystem:
         """Return the memory system at work, with its state."""
         system = self._new()
@@ -38,10 +45,6 @@ class Memory:
     def _new(self) -> MemorySystem:
         system = memory_class(self.mode)(**self.options)
         return Frozen(system) if second_pass(self.mode) else system
-
-    def follow(self, mode: str) -> "Memory":
-        """Return the memory of a second pass: the same state, read-only."""
-        return replace(self, mode=mode)
 
 
 def first_memory(mode: str, shift: Shift, options: Mapping[str, Any] | None = None, trial: int = 0) -> Memory:

@@ -35,6 +35,11 @@ def second_pass(mode: str) -> tuple[str, str] | None:
     return found and (found[1], found[2] or "notebook")
 
 
+def is_held_out(mode: str) -> bool:
+    """Return whether a mode's cases are customers that the shift did not have."""
+    return (second_pass(mode) or ("",))[0] == "frozen"
+
+
 def current_name(mode: str) -> str:
     """Return the name that a mode has now, of one that it had in older runs."""
     return OLD_NAMES.get(mode, mode)
@@ -77,11 +82,11 @@ def memory_class(name: str, field: str = "memory_modes") -> type[MemorySystem]:
         found = next(iter(installed)).load()
     else:
         known = [*MEMORY_MODES, *entry_points(group=ENTRY_POINTS).names]
-        raise ConfigError(
-            f"{field}: {name!r} is not one of {', '.join(known)}, nor module:Class; {near(name, known)}"
-        )
+        raise ConfigError(f"{field}: {name!r} is not one of {', '.join(known)}, nor module:Class; {near(name, known)}")
     if not (isinstance(found, type) and issubclass(found, MemorySystem)):
-        raise ConfigError(f"{field}: {name!r} is no subclass of taulong.memory.MemorySystem; write class X(MemorySystem)")
+        raise ConfigError(
+            f"{field}: {name!r} is no subclass of taulong.memory.MemorySystem; write class X(MemorySystem)"
+        )
     return found
 
 
@@ -98,7 +103,9 @@ def check_options(options: Mapping[str, Mapping], modes: Iterable[str]) -> dict[
     for mode, given in options.items():
         mode = current_name(mode)
         if mode not in modes or second_pass(mode):
-            raise ConfigError(f"memory_args: {mode!r} is not run; {near(mode, [m for m in modes if not second_pass(m)])}")
+            raise ConfigError(
+                f"memory_args: {mode!r} is not run; {near(mode, [m for m in modes if not second_pass(m)])}"
+            )
         if not isinstance(given, Mapping):
             raise ConfigError(f"memory_args.{mode}: {type(given).__name__} is not a table of options")
         checked[mode] = dict(given)

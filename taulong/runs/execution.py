@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from taulong.cases.record import SIDES
 from taulong.errors import RunError, check_integer, check_name
 from taulong.progress import progress_bar
 from taulong.runs.accounts import Account, check_limits, spent
@@ -40,8 +41,8 @@ def execute_runs(
     Cases go one by one to an executor, a unit's next when the one before has ended, never more units at once than there
     are workers; results do not depend on which executor or how many. Each ended case is appended to a journal at once;
     when the work ends or is interrupted (cases under way are then awaited and kept), the rows are put into plan order
-    and written atomically. A case whose conversation failed in an earlier session is run again; one whose grading
-    failed is graded again from its transcript.
+    and written atomically. A case whose conversation failed in an earlier session is run again; one whose memory or
+    grading failed behind it is finished from its transcript.
 
     Args:
         config: what to run.
@@ -66,7 +67,7 @@ def execute_runs(
     from taulong.cases.grading import is_whole
 
     check_limits(max_cases, max_cost)
-    models = bool(config.side("agent") or config.side("user"))
+    models = any(config.side(side) for side in SIDES)
     if executor is not None:
         check_name("executor", executor, EXECUTORS)
     if workers is not None:
@@ -93,11 +94,10 @@ def execute_runs(
                 show()
 
             try:
-                _grade_owed(units, done, keep)
+                _finish_owed(units, done, keep)
+                owed = [unit for unit in units if _is_owed(unit, done[unit])]
                 with new_executor(executor, workers, scheduler) as (pool, window):
-                    _work(
-                        pool, window, [unit for unit in units if len(done[unit]) < len(unit.steps)], done, account, keep
-                    )
+                    _work(pool, window, owed, done, account, keep)
             except (BrokenExecutor, CancelledError) as error:
                 what = "the scheduler was lost" if isinstance(error, CancelledError) else "a worker process died"
                 raise RunError(
@@ -113,7 +113,7 @@ def _work(
     pool: Executor, window: int, owed: list[Unit], done: dict[Unit, list], account: Account, keep: Callable
 ) -> None:
     """Submit the units' cases, a unit's next when the one before has ended, and keep their rows."""
-    from taulong.cases.grading import is_whole
+    from taulong.cases.grading import goes_on
 
     first = ((unit, len(done[unit]), unit.memory(done[unit])) for unit in owed)
     following: deque[tuple[Unit, int, Memory]] = (
@@ -136,7 +136,7 @@ def _work(
                 unit, step, memory = active.pop(future)
                 row = future.result()
                 keep(row)
-                if step + 1 < len(unit.steps) and is_whole(row["record"]):
+                if step + 1 < len(unit.steps) and goes_on(row["record"]):
                     following.append((unit, step + 1, unit.memory_after(memory, row)))
     except BaseException:
         for future in wait(active).done:  # the cases under way are paid for
@@ -163,16 +163,23 @@ def _progress(account: Account, progress: bool | None) -> Iterator[Callable[[], 
         yield show
 
 
-def _grade_owed(units: list[Unit], done: dict[Unit, list[dict]], keep: Callable[[dict], None]) -> None:
-    """Grade the whole conversations that have no score yet."""
-    from taulong.cases.grading import grade_again
+def _finish_owed(units: list[Unit], done: dict[Unit, list[dict]], keep: Callable[[dict], None]) -> None:
+    """Finish the whole conversations that have no score yet: what their memory has still to take in, and the grading."""
+    from taulong.cases.case import finish_again
 
     for unit in units:
         for place, row in enumerate(done[unit]):
             if row["record"]["outcome"] != "scored":
-                _, case = unit.steps[place]
-                record, transcript = grade_again(
-                    case, unit.memory(done[unit][:place]), row["record"], row["transcript"]
+                (_, case), memory = unit.steps[place], unit.memory(done[unit][:place])
+                record, transcript = finish_again(
+                    case, memory, row["record"], row["transcript"], unit.agent, unit.memory_llm
                 )
                 done[unit][place] = {**row, "record": record, "transcript": transcript}
                 keep(done[unit][place])
+
+
+def _is_owed(unit: Unit, done: list[dict]) -> bool:
+    """Return whether a unit has cases to be run, on a memory that is what it should be."""
+    from taulong.cases.grading import goes_on
+
+    return len(done) < len(unit.steps) and (not done or goes_on(done[-1]["record"]))

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from taulong.runs.units import Unit
 
 FORMAT = "taulong-run-1"
-APART = ("seconds", "retries", "spent_before")  # what moves from run to run, so that it stays out of the records
+APART = (
+    "seconds",
+    "memory_seconds",
+    "retries",
+    "spent_before",
+)  # what moves from run to run, so that it stays out of the records
 RESULTS = ("records", "transcripts", "timings")
 KEY = ("agent", "memory_mode", "shift_id", "trial", "position")  # a case of a run
 

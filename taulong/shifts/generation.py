@@ -1,6 +1,7 @@
 """Shifts of telecom customers, each generated from one seed: the unit of replication."""
 
 import json
+from dataclasses import replace
 
 from taulong.draws import Draws
 from taulong.shifts.configuration import POPULATIONS, SPLITS, ShiftConfig, shift_seeds
@@ -50,6 +51,33 @@ def generate_shift(config: ShiftConfig, split: str, seed: int) -> Shift:
         case_id = f"{split}-{seed}/{position}"
         cases.append(Case(case_id, position, population, cause, customer.records, _task(case_id, cause, customer)))
     return Shift(f"{split}-{seed}", split, seed, recurring, model, config, tuple(cases))
+
+
+def held_out_cases(shift: Shift) -> list[Case]:
+    """Return the testing cases of a shift again, position by position, with customers that the shift does not have.
+
+    Cause, phone model and place are those of the shift's case, whose id they keep so that arms are paired; name, number,
+    account and persona are drawn anew.
+    """
+    from taulong.shifts.identity import ids_of, mint_customer
+
+    taken = {value for case in shift.cases for value in ids_of(case.records)}
+    held_out = []
+    for case in shift.cases:
+        if case.population == "testing":
+            place = shift.config.num_cases + case.position  # no case of the shift has it
+            customer = mint_customer(shift.split, shift.seed, place, _phone_model(case), taken)
+            taken.update(customer.ids)
+            task = _task(case.case_id, case.cause, customer)
+            held_out.append(replace(case, records=customer.records, task=task))
+    return held_out
+
+
+def _phone_model(case: Case) -> str:
+    """Return the model of the phone that a case's customer calls about."""
+    number = case.records["customers"][0]["phone_number"]
+    (device_id,) = (line["device_id"] for line in case.records["lines"] if line["phone_number"] == number)
+    return next(device["model"] for device in case.records["devices"] if device["device_id"] == device_id)
 
 
 def _task(case_id: str, cause: str, customer) -> dict:
