@@ -8,7 +8,7 @@ from taulong.paths import FIGURES, OUTPUTS, RUNS, shown
 
 NAME = "reproduction"
 AGENTS = ("learner", "guesser", "parrot", "transferrer", "meddler", "forgetful")
-MODES = ("none", "notebook", "oracle", "placebo", "transcript", "frozen")
+MODES = ("none", "notebook", "oracle", "misleading", "transcript", "frozen")
 CAPS = (0, 125, 250, 500, 1000)  # besides the default of 2,000
 CAP_AGENTS = ("learner", "forgetful")
 

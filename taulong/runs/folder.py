@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taulong.errors import DataError, RunError, near
+from taulong.memory.names import current_name
 from taulong.paths import RUNS, atomic_write
 from taulong.runs.accounts import Account
 
@@ -71,6 +72,7 @@ class RunFolder:
             manifest = json.loads((self.path / "manifest.json").read_text(encoding="utf-8"))
             if manifest["format"] != FORMAT:
                 raise KeyError("format")
+            manifest["memory_modes"] = [current_name(mode) for mode in manifest["memory_modes"]]
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"{self.path.name}/manifest.json: not the manifest of a run ({error}); remove the folder, or run it "
@@ -195,6 +197,8 @@ def read_rows(path: Path) -> Iterator[dict]:
     for number, line in enumerate(lines, start=1):
         try:
             row = json.loads(line)
+            for part in (row["record"], row["transcript"]) if "record" in row else (row,):
+                part["memory_mode"] = current_name(part["memory_mode"])
             hash(record_key(row.get("record", row)))
             if "record" in row:
                 row["transcript"]["notebook_before"]

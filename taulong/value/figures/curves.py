@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from taulong.value.figures.layout import LIMITS, bar_caption, empty_figure, finish, marked, new_panels, only
-from taulong.value.figures.style import MODE_STYLE, STYLE, agents_of, modes_of
+from taulong.value.figures.style import STYLE, agents_of, mode_style, modes_of
 from taulong.value.statistics.intervals import share_interval
 from taulong.value.statistics.pairs import matched
 
@@ -54,10 +54,10 @@ def plot_curves(table: pd.DataFrame) -> Figure:
             panel.axhline(CHANCE, color="#444444", linewidth=0.8, linestyle=":")
             for at, mode in enumerate(modes):
                 line = table[(table["agent"] == agent) & (table["axis"] == axis) & (table["memory_mode"] == mode)]
-                colour = MODE_STYLE[mode]["color"]
+                colour = mode_style(mode, modes)["color"]
                 x = line["x"] + (0.06 if axis == "teaching_seen" else 0.12) * (at - (len(modes) - 1) / 2)
                 panel.vlines(x, line["low"], line["high"], color=colour, alpha=0.6, linewidth=0.9)
-                panel.plot(x, line["value"], label=mode, **MODE_STYLE[mode])
+                panel.plot(x, line["value"], label=mode, **mode_style(mode, modes))
             panel.set(xlabel=label, ylim=(-0.07, 1.07), yticks=(0, 0.25, 0.5, 0.75, 1), xmargin=0.12)
             panel.set_xticks(sorted(table.loc[table["axis"] == axis, "x"].unique()))
     finish(figure, panels, agents, "testing accuracy")

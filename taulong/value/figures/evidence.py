@@ -35,7 +35,7 @@ def evidence_table(table: pd.DataFrame, corrective_tools: Mapping[str, str], mod
 
     Columns: agent, memory_mode, stage, meaning, cases, total, share, outside, shifts, partial.
     """
-    table = table[table["memory_mode"] == check_name("mode", mode, MODES)]
+    table = table[table["memory_mode"] == check_name("mode", mode, dict.fromkeys([*MODES, *table["memory_mode"]]))]
     if unknown := set(table["recurring_cause"].dropna()) - set(corrective_tools):
         given = ", ".join(corrective_tools)
         raise ConfigError(f"corrective_tools: none for {', '.join(sorted(unknown))}; given for {given}")

@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from taulong.memory.names import second_pass
 from taulong.value.figures.layout import add_heading, count_of, empty_figure, limits_of, marked, new_panels, t_caption
 from taulong.value.figures.style import STYLE, agent_style, agents_of, modes_of
 from taulong.value.metrics import agents_with
@@ -19,7 +20,7 @@ def lookalike_table(table: pd.DataFrame, reward: str = "official_reward", level:
     rows = []
     for agent in agents_with(table, "none"):
         for mode in modes_of(table[table["agent"] == agent]):
-            if mode in ("none", "frozen"):  # the frozen second pass has no lookalikes
+            if mode == "none" or second_pass(mode):  # a second pass has no lookalikes
                 continue
             gain = contrast(table, (agent, mode), (agent, "none"), reward, "testing", level)
             loss = contrast(table, (agent, "none"), (agent, mode), reward, "lookalike", level)

@@ -23,9 +23,12 @@ MODE_STYLE = {
     "none": {"color": "#8c8c8c", "marker": "o", "linestyle": "-"},
     "notebook": {"color": "#0072b2", "marker": "s", "linestyle": "-"},
     "oracle": {"color": "#000000", "marker": "D", "linestyle": "--", "markersize": 6.5, "mfc": "none"},
-    "placebo": {"color": "#e69f00", "marker": "v", "linestyle": "-"},
+    "misleading": {"color": "#e69f00", "marker": "v", "linestyle": "-"},
+    "irrelevant": {"color": "#d9c027", "marker": "^", "linestyle": ":"},
+    "stale": {"color": "#d55e00", "marker": "v", "linestyle": ":"},
     "transcript": {"color": "#009e73", "marker": "^", "linestyle": "-"},
     "frozen": {"color": "#cc79a7", "marker": "P", "linestyle": "-."},
+    "frozen_same": {"color": "#882255", "marker": "X", "linestyle": ":"},
 }
 AGENT_COLOURS = ("#0072b2", "#e69f00", "#d55e00", "#009e73", "#cc79a7", "#56b4e9")
 AGENT_MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -56,7 +59,19 @@ def agents_of(table: pd.DataFrame) -> list[str]:
 
 def modes_of(table: pd.DataFrame) -> list[str]:
     present = set(table["memory_mode"])
-    return [mode for mode in MODES if mode in present]
+    return [mode for mode in MODES if mode in present] + sorted(present - set(MODES))
+
+
+def mode_style(mode: str, modes: list[str]) -> dict:
+    """Return how a memory mode looks among others; one that is not on board has a colour by its place among such modes."""
+    if mode in MODE_STYLE:
+        return MODE_STYLE[mode]
+    at = sorted(set(modes) - set(MODE_STYLE)).index(mode)
+    return {
+        "color": AGENT_COLOURS[(at + 2) % len(AGENT_COLOURS)],
+        "marker": AGENT_MARKERS[at % len(AGENT_MARKERS)],
+        "linestyle": ("-", "--", "-.", ":")[at % 4],
+    }
 
 
 def agent_style(agent: str, agents: list[str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ import dataclasses
 
 import pandas as pd
 
+from taulong.memory.names import second_pass
 from taulong.value.metrics import REWARDS, agents_with
 from taulong.value.statistics.estimates import (
     MAX_DROPPED,
@@ -37,7 +38,7 @@ def memory_contrasts(
             family=f"{arm.memory_mode} - none, {population}",
         )
         for population in ("testing", "lookalike") for arm in arms
-        if arm.memory_mode != "none" and (population, arm.memory_mode) != ("lookalike", "frozen")
+        if arm.memory_mode != "none" and not (population == "lookalike" and second_pass(arm.memory_mode))
     ]  # fmt: skip
 
 
