@@ -4,6 +4,7 @@
 # make lint    style, types, and that imports go down
 # make docs    the documentation, in docs/_build/html
 # make test-bench     the benchmark as a verifiers environment, in .venv-bench
+# make test-frame     the frame in Inspect and Harbor, in .venv-frame (Harbor: Python 3.12 or 3.13)
 # make release        its sdist and wheel in dist/, tried in a fresh environment
 # make test-browser   every notebook in a real JupyterLab and Chromium; screenshots in data/notebooks/screenshots
 # All make .venv first, where it is missing, half made or out of date. Another interpreter: make PYTHON=python3.12 test
@@ -13,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PYTEST = .venv/bin/python -m pytest -n 2
 
-.PHONY: run lint docs rerun test test-full test-browser test-bench release environment clean
+.PHONY: run lint docs rerun test test-full test-browser test-bench test-frame release environment clean
 
 run: environment
 	.venv/bin/python -m taulong reproduce
@@ -45,6 +46,10 @@ test-bench:
 	@.ci/environment .venv-bench requirements-bench.txt
 	.venv-bench/bin/python -m pytest -p no:nbval --disable-warnings -o addopts= $(addprefix tests/test_,bench.py packaging.py)
 
+test-frame:
+	@.ci/environment .venv-frame requirements-frame.txt
+	.venv-frame/bin/python -m pytest -p no:nbval --disable-warnings -rs -o addopts= --import-mode=importlib tests/frame tests/harness tests/test_packaging.py
+
 release:
 	@.ci/release
 
@@ -52,5 +57,5 @@ environment:
 	@.ci/environment
 
 clean:
-	rm -rf .venv .venv-bench build docs/_build docs/generated dist outputs *.egg-info .pytest_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-frame build docs/_build docs/generated dist outputs *.egg-info .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

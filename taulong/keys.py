@@ -1,7 +1,9 @@
 """Keys to model endpoints: they come from the environment only, so anything else that looks like one is refused."""
 
+import json
 import os
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,7 +23,7 @@ VALUE = re.compile(
     r"\b(sk|rk|pk)-[\w-]{6,}|\bgsk_\w{6,}|\bxai-\w{12,}|\bnvapi-[\w-]{6,}|\bAKIA\w{12,}|\bgh[pousr]_\w{16,}|\bhf_\w{16,}"
     r"|\bAIza[\w-]{20,}|\beyJ[\w-]+\.[\w-]+\.|\bbearer\s+\S{6,}"
     r"|\bbasic\s+(?-i:(?=\S*[\d=]|\S*[a-z]\S*[A-Z]))[\w+/=-]{6,}"
-    r"|://[^/\s@]+@|[?&]([\w.-]*(key|token|secret|passw(or)?d)|sig|signature|code|auth)=",
+    r"|://[^/\s@]+@|[?&#]([\w.-]*(key|token|secret|passw(or)?d|signature|credential)|pass|pwd|sig|code|auth)=",
     re.I,
 )
 """What may be a key where no prose is expected: in configuration, and in what an endpoint says of a failure."""
@@ -31,8 +33,23 @@ SHORTEST = 8
 
 def environment_keys() -> dict[str, str]:
     """Return the variables of the environment whose name says that they hold a key, longest value first."""
-    held = {name: value for name, value in os.environ.items() if NAME.search(name) and len(value) >= SHORTEST}
+    held = {name: value.strip() for name, value in os.environ.items() if NAME.search(name)}
+    held = {name: value for name, value in held.items() if len(value) >= SHORTEST}
     return dict(sorted(held.items(), key=lambda item: (-len(item[1]), item[0])))
+
+
+def unsendable_keys() -> dict[str, str]:
+    """Return, by its variable, what is wrong with each key of the environment that no HTTP header can hold."""
+    faults = {}
+    for name, value in sorted(os.environ.items()):
+        if not is_key_name(name):
+            continue
+        odd = next((sign for sign in value.strip() if not 32 < ord(sign) < 127), None)
+        if odd is not None:
+            faults[name] = f"holds {unicodedata.name(odd, repr(odd)).lower()}, which is no sign of a key"
+        elif value != value.strip():
+            faults[name] = f"{'ends' if value != value.rstrip() else 'begins'} with a blank or a newline"
+    return faults
 
 
 def is_key_name(name: str) -> bool:
@@ -65,10 +82,17 @@ def without_keys(text: str, key: str | None = None) -> str:
     The keys of the environment by their variables' names; the given one, and what has the format of one, by ``[key]``.
     """
     if key and len(key) >= SHORTEST:
-        text = text.replace(key, "[key]")
+        text = _without(text, key, "[key]")
     for name, value in environment_keys().items():
-        text = text.replace(value, f"[{name}]")
+        text = _without(text, value, f"[{name}]")
     return FORMAT.sub("[key]", text)
+
+
+def _without(text: str, key: str, instead: str) -> str:
+    """Return a text without a key, as it is and as Python and JSON quote it, with its backslashes doubled."""
+    for shown in (json.dumps(key)[1:-1], repr(key)[1:-1], key):
+        text = text.replace(shown, instead)
+    return text
 
 
 def scrub(text: str, key: str | None = None) -> str:

@@ -13,7 +13,9 @@ import re
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from taulong.backend import AssistantMessage, Task, ToolCall, ToolMessage, UserMessage
@@ -35,12 +37,14 @@ class Fault:
 
     Args:
         kind: ``status`` (answer with an HTTP error), ``reset`` (close the connection), ``hang`` (answer after the
-            client has given up), ``truncated`` (cut the JSON), ``empty_choices``, or ``message`` (answer with this
-            message).
+            client has given up), ``truncated`` (cut the JSON), ``empty_choices``, ``message`` (answer with this
+            message), ``drip`` (a body byte by byte), ``headers`` and ``continue`` (either without an end), or ``bomb``
+            (an answer that unpacks to a hundred megabytes).
         status, error, headers: of the HTTP error.
         message: of kind ``message``.
         finish_reason: likewise.
         usage: False leaves the token counts out.
+        choice: further fields of the answer's choice.
     """
 
     def __init__(
@@ -53,12 +57,14 @@ class Fault:
         finish_reason="stop",
         usage=True,
         code=None,
+        choice=None,
     ):
         self.kind, self.status, self.error, self.headers = kind, status, error, dict(headers)
         self.message, self.finish_reason, self.usage, self.code = message, finish_reason, usage, code
+        self.choice = choice or {}
 
 
-def say(content=None, *calls, **more) -> Fault:
+def say(content=None, *calls, finish_reason="stop", choice=None, **more) -> Fault:
     """Return the fault that answers with a message: its text, then calls as (name, arguments as text)."""
     message = {"role": "assistant", "content": content, **more}
     if calls:
@@ -66,7 +72,7 @@ def say(content=None, *calls, **more) -> Fault:
             {"id": f"call-{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
             for number, (name, arguments) in enumerate(calls, 1)
         ]
-    return Fault("message", message=message)
+    return Fault("message", message=message, finish_reason=finish_reason, choice=choice)
 
 
 def rate_limit(retry_after: int | None = None) -> Fault:
@@ -181,6 +187,12 @@ class Endpoint:
             self.closing.wait(30)
             handler.close_connection = True
             return
+        if kind in ("drip", "headers", "continue"):
+            self._drip(handler, kind)
+            return
+        if kind == "bomb":
+            _send(handler, 200, _bomb(), {"Content-Encoding": "gzip"})
+            return
         if kind == "status":
             error = {"error": {"message": fault.error, "type": "error", "code": fault.code}}
             _send(handler, fault.status, json.dumps(error).encode(), fault.headers)
@@ -190,6 +202,19 @@ class Endpoint:
         if kind == "truncated":
             body = body[: len(body) // 2]
         _send(handler, 200, body)
+
+    def _drip(self, handler: BaseHTTPRequestHandler, kind: str) -> None:
+        """Send a little again and again until the client gives up."""
+        handler.close_connection = True
+        first, again = {
+            "drip": (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n", b" "),
+            "headers": (b"HTTP/1.1 200 OK\r\n", b"X-Wait: 1\r\n"),
+            "continue": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        }[kind]
+        with suppress(OSError):
+            handler.wfile.write(first)
+            while not self.closing.wait(0.05):
+                handler.wfile.write(again)
 
     def next_message(self, request: dict) -> dict:
         """Return the scripted side's next message after those of a request."""
@@ -229,7 +254,8 @@ def _call(call: ToolCall) -> dict:
 def _completion(request: dict, message: dict, fault: Fault | None) -> bytes:
     """Return a completion as OpenAI words it; a word of four characters is a token."""
     prompt, reply = (len(json.dumps(part)) // 4 for part in (request["messages"], message))
-    reason = "tool_calls" if message.get("tool_calls") else fault.finish_reason if fault else "stop"
+    reason = fault.finish_reason if fault else "stop"
+    reason = "tool_calls" if message.get("tool_calls") and reason == "stop" else reason
     completion = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -237,11 +263,17 @@ def _completion(request: dict, message: dict, fault: Fault | None) -> bytes:
         "model": request["model"],
         "choices": []
         if fault and fault.kind == "empty_choices"
-        else [{"index": 0, "message": message, "finish_reason": reason}],
+        else [{"index": 0, "message": message, "finish_reason": reason, **(fault.choice if fault else {})}],
     }
     if fault is None or fault.usage:
         completion["usage"] = {"prompt_tokens": prompt, "completion_tokens": reply, "total_tokens": prompt + reply}
     return json.dumps(completion).encode()
+
+
+def _bomb() -> bytes:
+    """Return a hundred megabytes of blanks, packed piece by piece, lest this side takes the memory."""
+    packing = zlib.compressobj(wbits=31)
+    return b"".join(packing.compress(b" " * 1_000_000) for _ in range(100)) + packing.flush()
 
 
 def _send(handler: BaseHTTPRequestHandler, status: int, body: bytes, headers: dict | None = None) -> None:

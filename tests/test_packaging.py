@@ -20,6 +20,8 @@ from taulong.paths import ROOT
 
 PYTHONS = [f"3.{minor}" for minor in range(taulong.SUPPORTED_PYTHONS[0][1], taulong.SUPPORTED_PYTHONS[1][1] + 1)]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+HELD = ("test", "lint", "docs")  # the extras that requirements.txt holds
 
 
 def read_pins(name):
@@ -29,6 +31,8 @@ def read_pins(name):
 
 PINS = read_pins("requirements.txt")
 BENCH_PINS = read_pins("requirements-bench.txt")  # installed after the others, and in their stead
+FRAME_PINS = read_pins("requirements-frame.txt")  # likewise
+BESIDE = {"bench": ("verifiers", BENCH_PINS), "harbor": ("inspect-ai", FRAME_PINS)}
 
 
 def pins_on(python, pins=PINS):
@@ -44,7 +48,7 @@ def pins_on(python, pins=PINS):
 
 def test_every_requirement_is_one_exact_version_of_the_public_index():
     assert len(PINS) > 150
-    for pin in PINS + BENCH_PINS:
+    for pin in PINS + BENCH_PINS + FRAME_PINS:
         assert re.fullmatch(r"==[0-9][0-9a-z.]*", str(pin.specifier)), pin
         assert pin.url is None
 
@@ -75,16 +79,34 @@ def test_the_pins_of_the_benchmark_add_to_the_others_or_stand_in_for_them(python
     assert bench["websockets"] != base.get("websockets"), "one version would do for both"
 
 
-@pytest.mark.parametrize("extras", [["test", "lint", "docs"], ["test", "lint", "docs", "bench"]], ids="-".join)
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_pins_of_the_frame_add_to_the_others_or_stand_in_for_them(python):
+    base, frame = pins_on(python), pins_on(python, FRAME_PINS)
+    for requirement in map(Requirement, [extra for name in ("inspect", "harbor") for extra in EXTRAS[name]]):
+        if requirement.marker is None or requirement.marker.evaluate({"python_version": python}):
+            assert requirement.specifier.contains(frame[requirement.name]), requirement
+        else:
+            assert requirement.name not in frame
+    assert [name for name in frame if frame[name] == base.get(name)] == [], "one version does for both"
+
+
+@pytest.mark.parametrize(
+    "extras",
+    [[*HELD], [*HELD, "bench"], [*HELD, "inspect", "harbor"]],
+    ids="-".join,
+)
 def test_pins_are_complete_and_agree_with_each_other_on_this_python(extras):
     python = ".".join(map(str, sys.version_info[:2]))
     pins = pins_on(python)
-    if "bench" in extras:
-        if not any(importlib.metadata.Distribution.discover(name="verifiers")):
-            pytest.skip("verifiers is not installed: run by make test-bench")
-        pins |= pins_on(python, BENCH_PINS)
-    texts = PROJECT["dependencies"] + [text for extra in extras for text in PROJECT["optional-dependencies"][extra]]
-    todo = [(canonicalize_name(Requirement(text).name), "") for text in texts]
+    if extras[-1] in BESIDE:
+        name, more = BESIDE[extras[-1]]
+        if not any(importlib.metadata.Distribution.discover(name=name)):
+            pytest.skip(f"{name} is not installed: run by make test-bench or make test-frame")
+        pins |= pins_on(python, more)
+    texts = PROJECT["dependencies"] + [text for extra in extras for text in EXTRAS[extra]]
+    texts += ["inspect-evals"] if "inspect" in extras else []
+    wanted = [wanted for wanted in map(Requirement, texts) if wanted.marker is None or wanted.marker.evaluate()]
+    todo = [(canonicalize_name(requirement.name), "") for requirement in wanted]
     seen = set()
     while todo:
         name, extra = todo.pop()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 
 from taulong.cases.failures import BrokenMessage
 
@@ -25,6 +26,17 @@ def json_object(text: str | None) -> dict:
     if not isinstance(arguments, dict) or _is_deeper(arguments, DEEPEST):
         raise BrokenMessage("a tool call whose arguments are not a JSON object, or too deep a one")
     return arguments
+
+
+def distinct_ids(ids: Sequence[object]) -> list[str]:
+    """Return the ids of a message's tool calls as texts that differ: an empty one is its number, a repeated one has it."""
+    seen: dict[str, None] = {}  # in order
+    for number, given in enumerate(ids, 1):
+        text = f"call-{number}" if given in (None, "") else str(given)
+        while text in seen:
+            text += f"-{number}"
+        seen[text] = None
+    return list(seen)
 
 
 def _is_deeper(value, levels: int) -> bool:

@@ -242,7 +242,7 @@ def _record(stage: _Stage, facts: Facts, ending: str, failure: str | None) -> Ca
         **{
             f"{side}_{what}": getattr(stage.calls[side], what) if side in stage.calls else nothing
             for side in SIDES
-            for what, nothing in (("tokens", 0), ("cost", 0.0))
+            for what, nothing in (("tokens", 0), ("cost", 0.0), ("truncated", 0))
         },
         unpriced_calls=sum(side.unpriced_calls for side in stage.calls.values()),
         outcome="scored" if failure is None else "unscored",
@@ -268,6 +268,7 @@ def _transcript(
         "memory_tools": list(stage.memory.tools),
         "messages": messages,
         "masked_messages": facts.masked,
+        **({"truncated_messages": facts.truncated} if facts.truncated else {}),
         "commitment_message": facts.commitment,
         "undelivered_message": len(messages) - 1 if stage.orchestrator.out_of_patience else None,
         "findings": findings,

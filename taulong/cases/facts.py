@@ -1,6 +1,7 @@
 """What a record takes from a conversation: errors, masked answers, the commitment, how the customer left."""
 
 import re
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ class Facts:
     Attributes:
         tool_errors, ownership_errors: failed calls of the agent; those for tools that are the customer's are the latter.
         masked: indices of the masked answers.
+        truncated: indices of the messages that a model's limit of tokens cut.
         commitment: index of the answer to the commitment, or None.
         transferred: the agent called the tool that transfers.
         ended_on_consent: see :func:`ended_on_consent`.
@@ -27,6 +29,7 @@ class Facts:
     tool_errors: int
     ownership_errors: int
     masked: list[int]
+    truncated: list[int]
     commitment: int | None
     transferred: bool
     ended_on_consent: bool
@@ -34,14 +37,18 @@ class Facts:
 
 def facts_of(environment: CaseEnvironment, messages: Sequence[Message]) -> Facts:
     """Return the facts of a conversation in an environment."""
-    names: dict[str, str] = {}  # ids are unique within a message, but not every model's in a conversation
-    masked, commitment, transferred, errors = [], None, False, {"tool_errors": 0, "ownership_errors": 0}
+    asked: deque[str] = deque()  # answers come in the order of the calls; ids of scripts and models may repeat
+    masked: list[int] = []
+    truncated: list[int] = []
+    commitment, transferred, errors = None, False, {"tool_errors": 0, "ownership_errors": 0}
     own_tools = type(environment.tools)
     for index, message in enumerate(messages):
         if message.role != "tool":
-            names.update({call.id: call.name for call in message.tool_calls or ()})
+            asked = deque(call.name for call in message.tool_calls or ())
+            if (message.raw_data or {}).get("finish_reason") == "length":
+                truncated.append(index)
             continue
-        name = names.get(message.id, "")
+        name = asked.popleft() if asked else ""
         if message.requestor == "assistant":
             not_its_own = name in customer_tool_types() and not hasattr(own_tools, name)
             errors["ownership_errors" if not_its_own else "tool_errors"] += message.error
@@ -53,6 +60,7 @@ def facts_of(environment: CaseEnvironment, messages: Sequence[Message]) -> Facts
     return Facts(
         **errors,
         masked=masked,
+        truncated=truncated,
         commitment=commitment,
         transferred=transferred,
         ended_on_consent=ended_on_consent(messages),

@@ -3,6 +3,7 @@
 import inspect
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -174,11 +175,11 @@ class Remembered:
         self._answers = iter(tuple(self._recorded(messages)))
 
     def _recorded(self, messages: Sequence[Message]) -> Iterator[ToolMessage]:
-        asked: dict[str, str] = {}
+        asked: deque[str] = deque()  # answers come in the order of the calls
         for message in messages:
             if message.role == "assistant":
-                asked = {call.id: call.name for call in message.tool_calls or ()}
-            elif message.role == "tool" and message.requestor == "assistant" and asked.get(message.id) in self.tools:
+                asked = deque(call.name for call in message.tool_calls or ())
+            elif message.role == "tool" and message.requestor == "assistant" and asked and asked.popleft() in self.tools:
                 yield message
 
     def answer(self, call: ToolCall) -> ToolMessage:

@@ -11,7 +11,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "delta": ["Change", "Delta", "KINDS", "canonical", "compare", "same", "spelled_otherwise"],
-        "footprint": ["Footprint", "build_footprint"],
+        "footprint": ["Footprint", "build_footprint", "read_footprints", "write_footprints"],
         "licences": ["Licence", "NOISE", "find_licence", "read_licences"],
         "manifest": ["Bounds", "Manifest", "read_command", "sqlite_manifest", "state_manifest", "tree_manifest"],
         "verdict": ["Record", "Verdict", "judge", "judge_again"],

@@ -14,7 +14,7 @@ from taulong.frame.licences import NOISE
 from taulong.frame.manifest import Entry, Kind, Manifest, read_json
 from taulong.paths import atomic_write
 
-FORMAT = "taulong-footprint/1"
+FORMAT, MANY = "taulong-footprint/1", "taulong-footprints/1"
 _OPPOSITE = {"added": "deleted", "deleted": "added"}
 
 
@@ -137,3 +137,20 @@ def build_footprint(task: str, runs: Sequence[tuple[Manifest, Manifest]]) -> Foo
 
 def _start(manifest: Manifest, unsteady: frozenset[str]) -> str:
     return manifest.digest([licence.glob for licence in NOISE], unsteady)
+
+
+# --- of many tasks --------------------------------------------------------------------------------------------------
+
+
+def write_footprints(footprints: Mapping[str, Footprint], path: str | os.PathLike) -> None:
+    """Write the footprints of many tasks into one file, in one step."""
+    found = {name: footprints[name].to_json() for name in sorted(footprints)}
+    atomic_write(path, json.dumps({"format": MANY, "footprints": found}, sort_keys=True, indent=1) + "\n")
+
+
+def read_footprints(path: str | os.PathLike) -> dict[str, Footprint]:
+    """Return the footprints of a file by task; raises DataError where it is missing or holds none."""
+    data = read_json(path)
+    if not isinstance(data, dict) or data.get("format") != MANY or not isinstance(data.get("footprints"), dict):
+        raise DataError(f"{path}: is no file of footprints of format {MANY!r}")
+    return {name: Footprint.from_json(found, f"{path}: {name}") for name, found in data["footprints"].items()}

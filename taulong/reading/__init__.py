@@ -25,6 +25,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "show": ["notebook_growth", "open_case"],
         "strip": ["Strip"],
-        "tables": ["BROWSED", "Table", "browse", "customers"],
+        "tables": ["BROWSED", "Table", "as_table", "browse", "customers"],
+        "unmasked": ["Unmasked"],
+        "words": ["interval", "listed", "number", "of", "p_phrase", "p_value", "signed"],
     },
 )

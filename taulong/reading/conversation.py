@@ -1,17 +1,17 @@
 """A conversation as it was: what was said, which calls were made and answered, and what graders object to."""
 
 import difflib
-import json
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from taulong.errors import DataError
+from taulong.reading.drawn import badges_html, objection_html, turn_html
 from taulong.reading.markup import (
     FOLD,
     INFERRED,
-    LINES,
     Markup,
     Shown,
     as_text,
@@ -23,6 +23,9 @@ from taulong.reading.markup import (
     wrapped,
 )
 from taulong.reading.tables import Table
+
+BADGES = ("official reward", "gated reward", "outcome", "ending", "pass", "fail", "not evaluated")
+"""Facts that HTML shows as badges."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ class Turn:
         arguments: the call's arguments.
         marks: words that set it apart: masked, commitment, error, not delivered.
         objections: what graders found at it.
+        unmasked: what a masked answer would have said, where that is known.
     """
 
     index: int
@@ -77,6 +81,11 @@ class Turn:
     arguments: Any = None
     marks: tuple[str, ...] = ()
     objections: tuple[Objection, ...] = ()
+    unmasked: str | None = None
+
+    def is_marked(self, start: str) -> bool:
+        """Return whether one of its marks begins so."""
+        return any(mark.startswith(start) for mark in self.marks)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -88,6 +97,7 @@ class Conversation(Shown):
             regraded run of another source can be read too.
         record: its record row, for reward, verdicts and ending; optional.
         title: shown instead of the case id.
+        unmasked: by index of the message, what a masked answer would have said; for the researcher, and optional.
 
     Raises:
         DataError: the transcript has no list of messages, or a message is none.
@@ -96,6 +106,7 @@ class Conversation(Shown):
     transcript: Mapping[str, Any]
     record: Mapping[str, Any] | None = None
     title: str | None = None
+    unmasked: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self):
         messages = self.transcript.get("messages")
@@ -144,16 +155,18 @@ class Conversation(Shown):
                     call.get("arguments"),
                     applied,
                     found if number == len(calls) - 1 else (),
+                    self.unmasked.get(at) if at is not None else None,
                 )
 
     def _answers(self) -> dict[tuple[int, int], int]:
         """Return the index of the answer to each call, by (message, number of the call in it)."""
-        asked, answers = {}, {}
+        asked: deque[tuple[int, int]] = deque()  # answers come in the order of the calls; ids may repeat
+        answers = {}
         for index, message in enumerate(self.transcript["messages"]):
-            for number, call in enumerate(message.get("tool_calls") or ()):
-                asked[call.get("id")] = index, number
-            if message["role"] == "tool" and message.get("id") in asked:
-                answers[asked.pop(message["id"])] = index
+            if message["role"] != "tool":
+                asked = deque((index, number) for number, _ in enumerate(message.get("tool_calls") or ()))
+            elif asked:
+                answers[asked.popleft()] = index
         return answers
 
     @cached_property
@@ -194,7 +207,10 @@ class Conversation(Shown):
         for name, value in (self.record or {}).items():
             if value in ("pass", "fail", "not_evaluated"):
                 verdicts.setdefault(value.replace("_", " "), []).append(name)
-        return facts | {word: ", ".join(names) for word, names in verdicts.items()}
+        facts |= {word: ", ".join(names) for word, names in verdicts.items()}
+        if changed := known.get("user_fields"):
+            facts["changed on the phone (observed, never gated)"] = ", ".join(map(str, changed))
+        return facts
 
     def verdicts(self) -> "Table":
         """Return what each grader says: its verdict, the fields it objects to, and the policy's sentence."""
@@ -231,9 +247,11 @@ class Conversation(Shown):
     # --- as HTML
 
     def _html(self) -> Markup:
-        facts = element("div", "; ".join(f"{name} {value}" for name, value in self.facts.items()), kind="facts")
-        loose = [_objection(objection) for objection in self.objections.get(None, ())]
-        parts = [element("div", self._name, kind="title"), facts, *map(turn_html, self.turns), *loose]
+        rest = {name: value for name, value in self.facts.items() if name not in BADGES}
+        facts = element("div", "; ".join(f"{name} {value}" for name, value in rest.items()), kind="facts")
+        badges = badges_html({**self.transcript, **(self.record or {})})
+        loose = [objection_html(objection) for objection in self.objections.get(None, ())]
+        parts = [element("div", self._name, kind="title"), badges, facts, *map(turn_html, self.turns), *loose]
         if self.notebook_lines is not None:
             lines = [element({"+": "ins", "-": "del"}.get(line[0], "div"), line) for line in self.notebook_lines]
             changed = any(line[0] in "+-" for line in self.notebook_lines)
@@ -255,11 +273,13 @@ class Conversation(Shown):
 
         Args:
             width: characters a line.
-            full: show answers whole; else their first lines.
+            full: show answers whole, and what masked ones would have said; else their first lines.
         """
         lines = [visible(self._name), *(f"  {name}: {visible(value)}" for name, value in self.facts.items()), ""]
         for turn in self.turns:
             lines += wrapped(f"{turn.index:>3} {turn.lane:<9}", _told(turn, full), width)
+            if full and turn.unmasked is not None:
+                lines += wrapped("    would have said: ", turn.unmasked, width)
             lines += [line for objection in turn.objections for line in wrapped("    ! ", _objected(objection), width)]
         lines += [
             line
@@ -270,43 +290,6 @@ class Conversation(Shown):
             lines += ["", "notebook, before (-) and after (+)"]
             lines += [line for entry in self.notebook_lines or ["  (empty)"] for line in wrapped("  ", entry, width)]
         return "\n".join(lines)
-
-
-def turn_html(turn: Turn) -> Markup:
-    marks = [
-        part for mark in turn.marks for part in (" ", element("mark", mark, kind=mark.split(":")[0].replace(" ", "-")))
-    ]
-    undelivered = "undelivered" if any(mark.startswith("not delivered") for mark in turn.marks) else ""
-    who = {"records": "agent calls", "phone": "customer's phone"}.get(turn.lane, turn.lane)
-    head = element("small", f"{turn.index} · ", element("b", who), *marks)
-    objections = [_objection(objection) for objection in turn.objections]
-    if turn.call is None:
-        return box(turn.lane, head, element("div", turn.text, kind="text", style=LINES), *objections, kind=undelivered)
-    if turn.arguments:
-        names = ", ".join(turn.arguments) if isinstance(turn.arguments, Mapping) else "…"
-        call = element(
-            "details",
-            element("summary", element("code", f"{turn.call}({names})")),
-            element("pre", json.dumps(turn.arguments, indent=1, ensure_ascii=False, default=str)),
-        )
-    else:
-        call = element("div", element("code", f"{turn.call}()"))
-    return box(turn.lane, head, call, _answer(turn.text), *objections)
-
-
-def _answer(text: str | None) -> Markup | None:
-    if text is None:
-        return None
-    text = str(text)
-    if len(text) <= FOLD and "\n" not in text:
-        return element("div", f"→ {text}", kind="text", style=LINES)
-    first = text.split("\n")[0][: FOLD - 40]
-    return element("details", element("summary", f"→ {first} …"), element("pre", indented(text), style=LINES))
-
-
-def _objection(objection: Objection) -> Markup:
-    quotes = [element("blockquote", mark + sentence) for mark, sentence in objection.cited]
-    return box("objection", element("b", "Objection. "), objection.headline, *quotes)
 
 
 def _told(turn: Turn, full: bool) -> str:

@@ -46,6 +46,11 @@ STYLE = f"""
 .taulong summary {{ cursor: pointer; }} .taulong summary:focus-visible {{ outline: 2px solid; }}
 .taulong.taulong mark {{ color: inherit; background: none; border: 1px solid; border-radius: 3px; padding: 0 4px; font-size: 11px; font-weight: 600; }}
 .taulong.taulong mark.taulong-commitment {{ background: color-mix(in srgb, {MARK} {2 * TINT}%, var(--taulong-paper)); }}
+.taulong .taulong-badges {{ margin: 3px 0; }} .taulong .taulong-badge, .taulong .taulong-chip {{ --taulong-lane: #808080; display: inline-block; border-radius: 10px;
+  margin: 1px 5px 1px 0; padding: 0 8px; background: color-mix(in srgb, var(--taulong-lane) {TINT}%, var(--taulong-paper)); }}
+.taulong .taulong-badge {{ font-weight: 600; }} .taulong .taulong-chip {{ font-size: 11px; }}
+.taulong .taulong-hidden {{ background: repeating-linear-gradient(135deg, var(--taulong-paper) 0 7px, color-mix(in srgb, var(--taulong-lane) {TINT}%, var(--taulong-paper)) 7px 14px); }}
+.taulong .taulong-unmasked {{ border-left: 2px dotted; padding-left: 8px; font-size: 12px; }}
 .taulong span.taulong-turn {{ display: inline-block; margin: 2px 6px 2px 0; padding: 0 6px; }}
 .taulong.taulong ins, .taulong.taulong del {{ display: block; color: inherit; white-space: pre-wrap; text-decoration: none; }}
 .taulong.taulong ins {{ background: color-mix(in srgb, #009e73 {TINT}%, var(--taulong-paper)); }}
@@ -56,6 +61,12 @@ STYLE = f"""
 .taulong.taulong.taulong td.taulong-turn {{ background: color-mix(in srgb, var(--taulong-lane) {TINT}%, var(--taulong-paper)); min-width: 5.2rem; }}
 {"".join(f".taulong .taulong-{name.replace(' ', '-')} {{ --taulong-lane: {colour}; }} " for name, colour in OUTCOMES.items())}
 .taulong .taulong-owed {{ opacity: .8; }}
+.taulong-sheet {{ overflow-x: auto; }}
+.taulong.taulong-sheet table {{ border-collapse: collapse; max-width: 100%; font-variant-numeric: tabular-nums; }}
+.taulong.taulong-sheet th, .taulong.taulong-sheet td {{ white-space: normal; padding: 3px 9px 3px 3px; border-bottom: 1px solid color-mix(in srgb, var(--taulong-ink) 16%, transparent); }}
+.taulong.taulong-sheet thead th {{ vertical-align: bottom; border-bottom: 2px solid color-mix(in srgb, var(--taulong-ink) 55%, transparent); font-weight: 600; }}
+.taulong.taulong-sheet tbody th {{ font-weight: 500; }} .taulong.taulong-sheet .taulong-text {{ overflow-wrap: anywhere; }}
+.taulong.taulong-sheet td.taulong-number {{ white-space: nowrap; }} .taulong .taulong-foot {{ display: block; margin-top: 3px; }}
 """
 
 

@@ -214,7 +214,7 @@ def _share(values: pd.Series) -> dict:
         "total": total,
         "scored": scored,
         "planned": planned,
-        "count": f"{total:g}/{planned} planned, {scored} scored",
+        "count": f"{total:g} of {planned}" + (f", {scored} scored" if scored < planned else ""),
     }
 
 

@@ -158,8 +158,10 @@ def test_text_beside_a_tool_call_is_not_delivered(shift):
         say(None, ("get_customer_by_phone", '{"phone_number": [-1e400]}')),
         say(None, ("get_customer_by_phone", f'{{"phone_number": {"[" * 900}{"]" * 900}}}')),
         say(None, tool_calls=[{"id": "call-1", "type": "custom", "custom": {"name": "x", "input": "y"}}]),
+        say(None, tool_calls=[{"id": "1", "type": "function", "function": {"arguments": "{}"}}]),
+        say(None, ("", "{}")),
     ],
-    ids=["none", "blank", "reasoning", "cut", "list", "nan", "infinity", "deep", "custom"],
+    ids=["none", "blank", "reasoning", "cut", "list", "nan", "infinity", "deep", "custom", "no name", "empty name"],
 )
 def test_a_message_that_cannot_be_delivered_ends_the_case_as_its_senders_error(shift, side, ending, outcome, answer):
     with Endpoint(faults=[answer]) as endpoint:
@@ -171,9 +173,21 @@ def test_a_message_that_cannot_be_delivered_ends_the_case_as_its_senders_error(s
     assert run.record["unpriced_calls"] == 1
 
 
-@pytest.mark.parametrize("value", ["[" * 3000 + "]" * 3000, "9" * 5000], ids=["deep", "long integer"])
-def test_arguments_that_litellm_cannot_read_are_their_senders_error_and_not_asked_for_again(shift, value):
-    with Endpoint(faults=[say(None, ("get_details_by_id", f'{{"id": {value}}}'))]) as endpoint:
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"function": {"name": "get_details_by_id", "arguments": f'{{"id": {"[" * 3000}{"]" * 3000}}}'}},
+        {"function": {"name": "get_details_by_id", "arguments": f'{{"id": {"9" * 5000}}}'}},
+        {"function": {"name": "get_details_by_id", "arguments": [1]}},
+        {"function": None},
+        {},
+        "get_details_by_id",
+    ],
+    ids=["deep", "long integer", "arguments as a list", "null function", "no function", "a text"],
+)
+def test_a_call_that_litellm_cannot_read_is_its_senders_error_and_not_asked_for_again(shift, call):
+    call = {"id": "1", "type": "function", **call} if isinstance(call, dict) else call
+    with Endpoint(faults=[say(None, tool_calls=[call])]) as endpoint:
         run = first_case(shift, endpoint)
     assert (run.record["ending"], run.record["outcome"]) == ("agent_error", "scored")
     assert len(endpoint.requests) == run.record["unpriced_calls"] == 1
@@ -544,10 +558,7 @@ def test_a_call_is_unpriced_without_a_price_or_without_token_counts(shift):
 
 UNREADABLE = {
     "content in parts": say([{"type": "text", "text": "hi"}]),
-    "arguments as a list": say(
-        None, tool_calls=[{"id": "1", "type": "function", "function": {"name": "x", "arguments": [1]}}]
-    ),
-    "no function": say(None, tool_calls=[{"id": "1", "type": "function"}]),
+    "content as a number": say(7),
 }
 
 

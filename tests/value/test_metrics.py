@@ -30,7 +30,7 @@ def _metric(table, agent, mode, metric, reward="official_reward"):
 
 def test_scripted_agents_have_their_known_accuracies():
     table = with_owed(make_records(agents=("learner", "parrot", "transferrer", "meddler"), num_shifts=4))
-    assert _metric(table, "learner", "notebook", "masked_env_accuracy")["count"] == "16/16 planned, 16 scored"
+    assert _metric(table, "learner", "notebook", "masked_env_accuracy")["count"] == "16 of 16"
     assert _metric(table, "learner", "oracle", "lookalike_env_accuracy")["value"] == 1
     assert _metric(table, "parrot", "notebook", "lookalike_env_accuracy")["value"] == 0
     assert _metric(table, "parrot", "none", "lookalike_env_accuracy")["value"] == 1
@@ -47,7 +47,7 @@ def test_one_success_and_seven_failures_of_the_infrastructure_are_never_all():
     records.loc[lost, "outcome"] = "unscored"
     records.loc[lost, ["official_reward", "gated_reward"]] = None
     found = _metric(records, "learner", "oracle", "masked_env_accuracy")
-    assert found["count"] == "1/8 planned, 1 scored"
+    assert found["count"] == "1 of 8, 1 scored"
     assert np.isnan(found["value"])
     assert (found["low"], found["high"]) == (1 / 8, 1)
 
@@ -55,16 +55,16 @@ def test_one_success_and_seven_failures_of_the_infrastructure_are_never_all():
 def test_a_gate_that_was_not_evaluated_is_no_score():
     records = make_records(modes=("oracle",), num_shifts=1)
     records.loc[records["position"] == 2, "gated_reward"] = None
-    assert _metric(records, "learner", "oracle", "masked_env_accuracy")["count"] == "4/4 planned, 4 scored"
+    assert _metric(records, "learner", "oracle", "masked_env_accuracy")["count"] == "4 of 4"
     gated = _metric(records, "learner", "oracle", "masked_env_accuracy", "gated_reward")
-    assert gated["count"] == "3/4 planned, 3 scored"
+    assert gated["count"] == "3 of 4, 3 scored"
     assert np.isnan(gated["value"])
 
 
 def test_a_score_on_an_unscored_row_does_not_count():
     records = make_records(modes=("oracle",), num_shifts=1)
     records.loc[records["position"] == 2, "outcome"] = "unscored"
-    assert _metric(records, "learner", "oracle", "masked_env_accuracy")["count"] == "3/4 planned, 3 scored"
+    assert _metric(records, "learner", "oracle", "masked_env_accuracy")["count"] == "3 of 4, 3 scored"
 
 
 def test_the_reward_of_a_shift_is_the_sum_and_a_hole_is_no_sum():
@@ -93,7 +93,7 @@ def test_planned_cases_without_any_row_are_owed():
     assert missing_shifts(table).values.tolist() == [
         ["learner", "none", "eval-1000002", 0, 0, 8, 8], ["learner", "oracle", "eval-1000002", 0, 0, 8, 8],
     ]  # fmt: skip
-    assert _metric(table, "learner", "oracle", "masked_env_accuracy")["count"] == "8/12 planned, 8 scored"
+    assert _metric(table, "learner", "oracle", "masked_env_accuracy")["count"] == "8 of 12, 8 scored"
 
 
 def test_the_frozen_second_pass_is_a_mode_of_its_own_and_owes_testing_cases_only():
