@@ -29,7 +29,7 @@ def write() -> None:
         (PAGES / folder).mkdir(parents=True)
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         shutil.copy(path, PAGES / "notebooks" / path.name)
-    for path in sorted(FIGURES.glob("*/*.png")):
+    for path in (*sorted(FIGURES.glob("*/*.png")), *sorted(AUDIT.glob("*/*.png"))):
         shutil.copy(path, PAGES / "figures" / f"{path.parent.name}-{path.name}")
     for name, text in tables().items():
         (PAGES / "tables" / f"{name}.md").write_text(text.strip() + "\n", encoding="utf-8")
@@ -44,6 +44,13 @@ def tables() -> dict[str, str]:
         **kept,
         "columns": columns_table(),
         "default_run": results_table(),
+        **{
+            name: pd.read_csv(AUDIT / "domains-full" / f"{name}.csv")
+            .drop(columns="caption", errors="ignore")
+            .round(3)
+            .to_markdown(index=False)
+            for name in ("directions", "idle", "operators")
+        },
         "audit": markdown_table(pd.read_csv(AUDIT / "audit-full" / "graders.csv")),
     }
 

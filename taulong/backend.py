@@ -142,11 +142,15 @@ __all__ = [
     "ToolType",
     "UserMessage",
     "UserSimulator",
+    "assertion_error",
     "completion",
     "database_contents",
     "database_with",
+    "domain_environment",
     "domain_tasks",
+    "domain_tool_schema",
     "environment_maker",
+    "environment_on",
     "evaluate_simulation",
     "get_today",
     "installation",
@@ -252,6 +256,9 @@ def domain_tasks(domain: str) -> tuple[Task, ...]:
     """Return every task of a registered domain, whatever its splits."""
     if domain == "telecom":
         return telecom_tasks("full")
+    folder = DATA_DIR / "tau2" / "domains" / domain
+    if (folder / "tasks").is_dir() or not (folder / "tasks.json").exists():  # a file a task, or another domain's
+        return tuple(registry.get_tasks_loader(domain)())
     return tuple(
         Task.model_validate(task) for task in _telecom.load_file(DATA_DIR / "tau2" / "domains" / domain / "tasks.json")
     )
@@ -327,6 +334,20 @@ def environment_maker(policy_type: str = "manual") -> Callable[..., TelecomEnvir
     return partial(new_environment, policy_type=policy_type)
 
 
+# What a constructor is given so that it asks no service: banking's default makes embeddings of its documents.
+_OPTIONS = {"banking_knowledge": {"retrieval_variant": "no_knowledge"}}
+
+
+def domain_environment(domain: str) -> Environment:
+    """Return an environment of a registered domain, its shipped database read; raises KeyError for an unknown domain."""
+    return registry.get_env_constructor(domain)(**_OPTIONS.get(domain, {}))
+
+
+def environment_on(domain: str, database) -> Environment:
+    """Return a fresh environment of a registered domain on a database of its kind, without reading the shipped one."""
+    return registry.get_env_constructor(domain)(db=database, **_OPTIONS.get(domain, {}))
+
+
 @cache
 def tool_names(toolkit: type) -> frozenset[str]:
     """Return the names of the tools that a tau2 toolkit class defines (inherited ones not counted)."""
@@ -340,6 +361,13 @@ def tool_schema(tool: str, customer: bool = False) -> dict:
     return as_tool(getattr(kit, tool)).openai_schema["function"]
 
 
+@cache
+def domain_tool_schema(domain: str, tool: str) -> dict:
+    """Return the function schema of a tool of a domain's agent."""
+    kit = domain_environment(domain).tools
+    return as_tool(getattr(kit, tool)).openai_schema["function"]
+
+
 def official_reward(
     task: Task,
     messages: list[Message],
@@ -349,13 +377,48 @@ def official_reward(
 ) -> RewardInfo:
     """Return what tau2's ``EnvironmentEvaluator`` says of a trajectory.
 
+    An assertion that raises on the state that the run has left, and not on the task's initial state, is not met: the
+    run has broken what it asks. :func:`assertion_error` says why.
+
     Raises ValueError (from tau2) when a replayed tool call answers otherwise than recorded.
     """
     if environment_constructor is new_environment:
         environment_constructor = environment_maker(policy_type)
-    return EnvironmentEvaluator.calculate_reward(
-        environment_constructor=environment_constructor, task=task, full_trajectory=messages, solo_mode=solo_mode
+    raised: list[str] = []
+
+    def constructor(**options) -> Environment:
+        environment = environment_constructor(**options)
+        ask = environment.run_env_assertion
+
+        def run_env_assertion(assertion: EnvAssertion, raise_assertion_error: bool = True) -> bool:
+            try:
+                return ask(assertion, raise_assertion_error)
+            except AssertionError:
+                raise
+            except Exception as error:
+                untouched, start = environment_constructor(**options), task.initial_state
+                untouched.set_state(start and start.initialization_data, start and start.initialization_actions, [])
+                untouched.run_env_assertion(assertion, raise_assertion_error=False)
+                raised.append(f"{assertion.func_name}: {type(error).__name__}: {error}")
+                return False
+
+        environment.run_env_assertion = run_env_assertion
+        return environment
+
+    reward = EnvironmentEvaluator.calculate_reward(
+        environment_constructor=constructor, task=task, full_trajectory=messages, solo_mode=solo_mode
     )
+    if raised:
+        reward.info = {**(reward.info or {}), _RAISED: "; ".join(raised)}
+    return reward
+
+
+_RAISED = "assertion_error"
+
+
+def assertion_error(reward: RewardInfo) -> str | None:
+    """Return why an assertion of an official reward could not be asked of the run's final state, or None."""
+    return (reward.info or {}).get(_RAISED)
 
 
 def simulation_reward(simulation: SimulationRun, task: Task, solo_mode: bool, domain: str = "telecom") -> RewardInfo:

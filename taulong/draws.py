@@ -54,3 +54,18 @@ class Draws:
     def digits(self, count: int) -> str:
         """Return ``count`` decimal digits as text."""
         return str(self.below(10**count)).zfill(count)
+
+
+class Streams:
+    """Streams of draws that belong to one thing and do not tell which: what is handed to agents of one's own.
+
+    Args:
+        *key: as of :class:`Draws`, without a role.
+    """
+
+    def __init__(self, *key: str | int | float):
+        self._name = hashlib.blake2b(json.dumps(key).encode(), digest_size=16, person=b"taulong-v1").hexdigest()
+
+    def stream(self, role: str) -> Draws:
+        """Return the stream of a role, from its start."""
+        return Draws(role, self._name)

@@ -8,6 +8,19 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
+        "directions": [
+            "DomainAuditConfig",
+            "audit_domain",
+            "audit_domains",
+            "direction_metrics",
+            "idle_counts",
+            "operator_counts",
+        ],
+        "domain_figure": ["direction_caption", "plot_directions"],
+        "domain_runs": ["Gold", "build_gold", "outcome", "play_run"],
+        "inaction": ["gold_health"],
+        "target_frame": ["Parts", "judge_state"],
+        "variations": ["Variation", "make_variations"],
         "census": [
             "DOMAINS",
             "agreement",

@@ -6,7 +6,7 @@ from taulong.backend import Action, AssistantMessage, Environment, Message, Task
 from taulong.graders.reference import start
 
 
-def call(name: str, requestor: str = "assistant", **arguments) -> ToolCall:
+def call(name: str, requestor: str = "assistant", /, **arguments) -> ToolCall:
     """Return a tool call; its id is given when it is played."""
     return ToolCall(id="", name=name, arguments=arguments, requestor=requestor)
 

@@ -147,6 +147,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", type=Path, help="folder of the results (default data/audit/audit-TASKS)"
     )
+    parser.add_argument(
+        "--domain",
+        help="another question: what the reward of a domain pays for and refuses, in both directions; one domain, several "
+        "with commas, or all (default: telecom's matrix)",
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
 
 
@@ -156,6 +161,10 @@ def run(arguments: argparse.Namespace) -> int:
     from taulong.batch.results import write_metrics
     from taulong.value.figures.style import save_figure
 
+    if arguments.domain:
+        from taulong.audit.domain_command import run_domains
+
+        return run_domains(arguments.domain, arguments.tasks, arguments.out)
     config = AuditConfig(arguments.tasks, arguments.workers)
     out = arguments.out or AUDIT / f"audit-{config.tasks}"
     tables = audit(config)

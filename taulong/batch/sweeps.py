@@ -85,8 +85,8 @@ def read_sweep(path: str | Path) -> tuple[str, list[Point]]:
     targets: Counter[tuple[str, str]] = Counter()
     for point in points:
         check_notebook(point.notebook, point.parameters, targets)
-        if target := written(point.notebook, point.parameters):
-            targets[target] += 1
+        if made := written(point.notebook, point.parameters):
+            targets[made] += 1
     for (parameter, target), count in targets.items():
         if count > 1:
             raise ConfigError(

@@ -45,6 +45,16 @@ class BenchConfig(vf.TasksetConfig):
     """tau2's step limit of one case."""
     notebook_cap: int = ShiftConfig.notebook_cap
     """Characters the notebook holds."""
+    mark: str = ShiftConfig.mark
+    """By what incidents can be told from lookalikes before any evidence: none, or model (of the phone)."""
+    masked_lookalikes: bool = ShiftConfig.masked_lookalikes
+    """Mask lookalikes like testing cases; needs a mark."""
+    teaching_first: bool = ShiftConfig.teaching_first
+    """Begin a shift with a teaching case."""
+    changes: int = ShiftConfig.changes
+    """How often the recurring cause changes inside a shift."""
+    fleets: int = ShiftConfig.fleets
+    """Phone models that mark incidents, each with a cause of its own; more than one needs a mark."""
     user_llm: str | None = None
     """The customer's model as LiteLLM names it, its key from the environment; without one the customer is scripted."""
     user_base_url: str | None = None

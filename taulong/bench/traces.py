@@ -176,6 +176,11 @@ def _common(rollouts: list[Rollout]) -> dict:
     from taulong.backend import installation
 
     first, data = rollouts[0].task, installation().data_digest
+    if "mark" not in first["shift_config"]:
+        raise DataError(
+            f"{rollouts[0].path.parent.name}: was run by a version whose shifts had one mark each, which this one cannot "
+            "generate again; import it with that version"
+        )
     for rollout in rollouts:
         for field in ("shift_config", "split", "user_llm", "user_base_url"):
             if (value := rollout.task.get(field)) != first.get(field):

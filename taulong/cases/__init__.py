@@ -46,7 +46,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "environment": [
             "CaseEnvironment",
-            "DONE_UNSEEN",
+            "NO_STATUS",
             "MASKED_ANSWERS",
             "NOT_AVAILABLE",
             "NOT_CARRIED_OUT",
@@ -88,7 +88,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "case_seed",
             "tool_schemas",
         ],
-        "orchestrator": ["CaseOrchestrator", "ENDINGS"],
+        "notes": ["causes_told", "tells_fix"],
+        "orchestrator": ["CaseOrchestrator", "ENDINGS", "TERMINATIONS"],
         "record": ["CaseRecord", "SIDES", "columns_table"],
         "remembering": ["MEMORY", "MEMORY_AFTER", "MemoryAtWork", "Remembered", "Shown", "with_query"],
         "standin": ["stand_in"],

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from taulong.backend import AssistantMessage, BaseAgent, MultiToolMessage, ToolCall
 from taulong.cases.remembering import Shown
 from taulong.classes import named_class, source_digest
-from taulong.draws import Draws
+from taulong.draws import Streams
 from taulong.errors import ConfigError, check_name
 from taulong.memory.controls import fix_note
 from taulong.memory.transcript import CONVERSATION
@@ -31,6 +31,9 @@ class Traits:
         transfers_when_masked: hands the customer to a human agent when the evidence is masked.
         meddles: adds one write that nobody asked for: roaming on the caller's other line.
         forgetful: probability that a note is written, and that it is read, as another fix.
+        by_model: keeps a note for each phone model, replaced when that model shows another cause; else one note, the
+            first, for every phone.
+        relearns: where its note has failed, looks at the phone and replaces the note.
     """
 
     uses_notebook: bool = True
@@ -38,15 +41,18 @@ class Traits:
     transfers_when_masked: bool = False
     meddles: bool = False
     forgetful: float = 0.0
+    by_model: bool = False
+    relearns: bool = False
 
 
 AGENTS = {
-    "learner": Traits(),
+    "learner": Traits(relearns=True),
     "guesser": Traits(uses_notebook=False),
     "parrot": Traits(diagnoses=False),
     "transferrer": Traits(transfers_when_masked=True),
-    "meddler": Traits(meddles=True),
+    "meddler": Traits(meddles=True, relearns=True),
     "forgetful": Traits(forgetful=0.3),
+    "selective": Traits(by_model=True, relearns=True),
 }
 
 
@@ -58,24 +64,24 @@ def check_agent(name: str) -> str:
     """
     if ":" in str(name):
         try:
-            inspect.signature(_own_class(name)).bind([], "", None, ())
+            inspect.signature(_own_class(name)).bind([], "", None, Streams())
         except TypeError as error:
             raise ConfigError(
-                f"agents: {name!r} cannot be called with (tools, domain_policy, memory, case): {error}"
+                f"agents: {name!r} cannot be called with (tools, domain_policy, memory, draws): {error}"
             ) from error
         return name
     return check_name("agents", name, [*AGENTS, "llm"])
 
 
-def new_agent(name: str, tools: list, domain_policy: str, memory: Shown, case: tuple) -> BaseAgent:
+def new_agent(name: str, tools: list, domain_policy: str, memory: Shown, draws: Streams) -> BaseAgent:
     """Return the agent of a case.
 
     A class named ``module:Class`` is called with the same arguments as :class:`ScriptedAgent`, but for its traits, and gives
     a tau2 agent. The module is looked for where Python looks, and in the current folder.
     """
     if name in AGENTS:
-        return ScriptedAgent(tools, domain_policy, memory, case, AGENTS[name])
-    return _own_class(name)(tools, domain_policy, memory, case)
+        return ScriptedAgent(tools, domain_policy, memory, draws, AGENTS[name])
+    return _own_class(name)(tools, domain_policy, memory, draws)
 
 
 def _own_class(name: str) -> type:
@@ -141,16 +147,16 @@ class ScriptedAgent(BaseAgent):
         tools: as for every tau2 agent (unused: it knows the tools it calls).
         domain_policy: as for every tau2 agent (unused).
         memory: what it is shown of earlier cases, and the names of the tools to write with.
-        case: what its draws are keyed by (split, seed, position, trial): the same in every memory mode, and one stream
-            for each thing it draws, so that arms on matched seeds guess alike.
+        draws: its draws in this case: the same in every memory mode, and one stream for each thing it draws, so that arms
+            on matched seeds guess alike. They do not tell the case, from which all of it could be generated.
         traits: what sets it apart.
     """
 
-    def __init__(self, tools: list, domain_policy: str, memory: Shown, case: tuple, traits: Traits = Traits()):
+    def __init__(self, tools: list, domain_policy: str, memory: Shown, draws: Streams, traits: Traits = Traits()):
         super().__init__(tools=tools, domain_policy=domain_policy)
         self.memory = memory if traits.uses_notebook else Shown()
         self.traits = traits
-        self._guesses, self._slips = Draws("guess", *case), Draws("forgetting", *case)
+        self._guesses, self._slips = draws.stream("guess"), draws.stream("forgetting")
         self._calls = 0
 
     def get_init_state(self, message_history: list | None = None) -> Turns:
@@ -186,6 +192,11 @@ class ScriptedAgent(BaseAgent):
             others = [line_id for line_id in account["line_ids"] if line_id != self._line_id]
             yield self.call("enable_roaming", customer_id=account["customer_id"], line_id=others[0])
         if "can send MMS" not in report:
+            if self.traits.relearns and diagnosed is None and remedy is noted and self.memory.writable:
+                report = yield self.say(DIAGNOSIS)
+                shown = (other for other in REMEDIES if other is not remedy and other.sign.search(report))
+                if (other := next(shown, None)) is not None:
+                    yield from self._take_note(phone_model, other, replaces=True)
             yield self.say("I am sorry, there is nothing more I can do. Goodbye.")
         if diagnosed is not None and self.memory.writable:
             yield from self._take_note(phone_model, diagnosed)
@@ -212,26 +223,30 @@ class ScriptedAgent(BaseAgent):
         return device["model"]
 
     def _noted_remedy(self, phone_model: str) -> Remedy | None:
-        """Return the remedy that the memory has for a phone model.
+        """Return the remedy that the memory has, for a phone model where notes are kept by model.
 
-        A note is a line that names a corrective tool; an earlier conversation shows the evidence itself. An agent that does
-        not diagnose takes anything noted for its own.
+        A note is a line that names a corrective tool; an earlier conversation shows the evidence itself. The first counts,
+        and of a model's the last. An agent that does not diagnose takes anything noted for its own.
         """
         text = self.memory.text or ""
         pieces = text.split(CONVERSATION) if CONVERSATION in text else text.splitlines()
+        if self.traits.by_model:
+            pieces = [piece for piece in reversed(pieces) if phone_model in piece]
         for piece in pieces:
-            if phone_model in piece or not self.traits.diagnoses:
-                for remedy in REMEDIES:
-                    if remedy.sign.search(piece) or (piece.startswith("MMS fails on ") and remedy.tool in piece):
-                        return self._misremembered(remedy)
+            for remedy in REMEDIES:
+                if remedy.sign.search(piece) or (piece.startswith("MMS fails") and remedy.tool in piece):
+                    return self._misremembered(remedy)
         return None
 
-    def _take_note(self, phone_model: str, diagnosed: Remedy) -> Turns:
-        """Add the diagnosed fix to the notebook, unless it is there or does not fit."""
-        note = fix_note(phone_model, self._misremembered(diagnosed).cause)
+    def _take_note(self, phone_model: str, diagnosed: Remedy, replaces: bool = False) -> Turns:
+        """Add the diagnosed fix to the notebook, in the place of an outdated note, unless it is there or does not fit."""
+        model = phone_model if self.traits.by_model else None
+        note = fix_note(model, self._misremembered(diagnosed).cause)
         lines = (self.memory.text or "").splitlines()
-        if not any(phone_model in line for line in lines):
-            text = "\n".join([*lines, note])
+        beginning = note.partition(": ")[0]
+        noted = [line for line in lines if line.startswith(f"{beginning}: ")]
+        if not noted or ((replaces or model) and note not in noted):
+            text = "\n".join([*(line for line in lines if line not in noted), note])
             if len(text) <= self.memory.cap:
                 yield self.call("write_notebook", text=text)
 

@@ -11,18 +11,20 @@ from taulong.cases.environment import CaseEnvironment, customer_tool_types, new_
 from taulong.cases.facts import Facts, facts_of
 from taulong.cases.grading import goes_on, grade_again, graded
 from taulong.cases.models import Model, ModelCalls, case_seed
+from taulong.cases.notes import tells_fix
 from taulong.cases.orchestrator import CaseOrchestrator
 from taulong.cases.record import SIDES, CaseRecord
 from taulong.cases.remembering import MEMORY_AFTER, MemoryAtWork, with_query
 from taulong.cases.standin import stand_in
+from taulong.draws import Streams
 from taulong.graders.verdicts import GRADER_VERSION
 from taulong.memory.modes import Memory
 from taulong.memory.names import is_held_out
-from taulong.shifts.causes import corrective_tools, recurring_causes
+from taulong.shifts.causes import causes_by_tool, corrective_tools, fixed_sign, signs
 from taulong.shifts.stream import Case, Shift
 
 # Found once, at import: of threads that ask for the first time together, functools.cache has every one find it.
-for _find in (corrective_tools, customer_tool_types, backend.installation):
+for _find in (corrective_tools, signs, fixed_sign, customer_tool_types, backend.installation):
     _find()
 
 MOVING = {"timestamp", "turn_idx", "cost", "usage", "raw_data", "generation_time_seconds"}
@@ -104,10 +106,12 @@ def run_case(
     started = time.perf_counter()
     stage = _stage(shift, case, memory, agent, trial, user, memory_llm)
     failed = stage.memory.failure
-    ending, failure = ("infrastructure", failed) if failed else stage.orchestrator.converse()
+    ending, failure = (
+        ("infrastructure", failed) if failed else stage.orchestrator.converse(lambda: stage.memory.is_long)
+    )
     messages = stage.orchestrator.get_trajectory()
     plain = [_plain(message) for message in messages]
-    facts = facts_of(stage.environment, messages)
+    facts = facts_of(stage.environment, messages, case.cause)
     if failure is None:
         failure = stage.memory.take_in(plain)
     record, findings = _record(stage, facts, ending, failure), []
@@ -196,7 +200,9 @@ def _stage(
     player = (
         calls["agent"].agent(environment.tools, policy)
         if "agent" in calls
-        else new_agent(agent, environment.get_tools() if ":" in agent else [], policy, at_work.shown, where)
+        else new_agent(
+            agent, environment.get_tools() if ":" in agent else [], policy, at_work.shown, Streams("agent", *where)
+        )
     )
     orchestrator = CaseOrchestrator(
         shift.config.patience,
@@ -222,9 +228,12 @@ def _record(stage: _Stage, facts: Facts, ending: str, failure: str | None) -> Ca
         seed=shift.seed,
         population=case.population,
         cause=case.cause,
-        recurring_cause=shift.recurring_cause,
+        recurring_cause=case.recurring_cause,
+        fleet=case.fleet,
+        regime=case.regime,
         held_out=is_held_out(memory.memory.mode),
         teaching_seen=shift.teaching_seen(case.position),
+        teaching_distance=shift.teaching_distance(case.position),
         transferred=facts.transferred or ending == "transfer",
         ending=ending,
         ended_on_consent=facts.ended_on_consent,
@@ -233,7 +242,9 @@ def _record(stage: _Stage, facts: Facts, ending: str, failure: str | None) -> Ca
         tool_errors=facts.tool_errors,
         ownership_errors=facts.ownership_errors,
         commitment=stage.environment.commitment,
-        fix_in_notebook=None if text is None else recurring_causes()[shift.recurring_cause].corrective_tool in text,
+        stale=_is_stale(shift, case, stage.environment.commitment),
+        evidence_shown=facts.evidence_shown,
+        fix_in_notebook=None if text is None else tells_fix(text, case.recurring_cause, case.phone_model),
         notebook_length_before=len(text or ""),
         notebook_length_after=len(memory.contents or ""),
         notebook_writes=memory.writes,
@@ -253,6 +264,14 @@ def _record(stage: _Stage, facts: Facts, ending: str, failure: str | None) -> Ca
         tau2_version=tau2.version,
         tau2_data=tau2.data_digest,
     )
+
+
+def _is_stale(shift: Shift, case: Case, commitment: str | None) -> bool | None:
+    """Return whether a commitment is the fix of an earlier regime; None where there is none, or nothing is masked."""
+    if not (case.masked and case.regime):
+        return None
+    cause = causes_by_tool().get(commitment or "")
+    return cause != case.recurring_cause and cause in {causes[case.fleet] for causes in shift.regimes[: case.regime]}
 
 
 def _transcript(

@@ -11,11 +11,11 @@ from taulong.shifts.causes import corrective_tools
 from taulong.shifts.stream import Case
 
 NOT_AVAILABLE = "This information is not available right now."
-DONE_UNSEEN = "Done. The phone shows no status right now."
+NO_STATUS = "The phone shows no status right now."
 NOT_CARRIED_OUT = (
     "Not carried out: one corrective change was already made in this contact, and only the first takes effect."
 )
-MASKED_ANSWERS = (NOT_AVAILABLE, DONE_UNSEEN, NOT_CARRIED_OUT)
+MASKED_ANSWERS = (NOT_AVAILABLE, NO_STATUS, NOT_CARRIED_OUT)
 
 
 class MemoryTools(TelecomTools):
@@ -55,12 +55,13 @@ class MemoryTools(TelecomTools):
 class CaseEnvironment(TelecomEnvironment):
     """tau2's telecom environment with the masked-evidence rule in its response path.
 
-    A testing case starts masked:
+    A testing case (and a lookalike, where the shift's configuration says so) starts masked:
 
     - a READ tool of the customer is not run, its answer is :data:`NOT_AVAILABLE`;
-    - another tool of the customer, unless it is corrective, is run, and what it says is replaced by :data:`DONE_UNSEEN`;
-    - a corrective call is run; if it gives no error it is the commitment, and from then on nothing is masked, so that
-      whether it helped can be seen.
+    - another tool of the customer, unless it is corrective, is run, and what it says is replaced by :data:`NO_STATUS`;
+    - a corrective call is run. If the phone carries it out it is the commitment, and from then on nothing is masked, so
+      that whether it helped can be seen. If it fails, what it has written before it failed is put back (tau2's tools may
+      write before they raise): a failed call changes nothing, shows nothing and is no commitment.
 
     Corrective calls after the commitment are not run, their answer is :data:`NOT_CARRIED_OUT`. The agent's own tools are
     never masked: its database holds nothing about the phone's settings. The rule overrides ``get_response``, through which both the orchestrator and
@@ -72,13 +73,15 @@ class CaseEnvironment(TelecomEnvironment):
       and beat one in four.
     - *A corrective call is a call of any tool that can resolve one of the causes*, see
       :func:`taulong.shifts.causes.corrective_tools`; arguments do not matter, so a corrective call with useless arguments is spent.
-      A call that fails with an error has fixed nothing, shows nothing and is no commitment.
-    - *Incidents are recognized by the phone model*, which the incidents of a shift share and its lookalikes do not have;
-      without a mark, whether a note applies could not be known but only guessed.
-    - *The first case is a teaching incident*, see :func:`taulong.shifts.generation.generate_shift`.
+      So is one that finds the setting as it should be: were it free, the four fixes could be tried in turn, each costing
+      nothing but the one that was needed.
+    - *A masked answer claims nothing*, not even that something was done: a payment that was not due is none.
+    - *The first case is a teaching incident* (``teaching_first``), see :func:`taulong.shifts.generation.generate_shift`.
+    - *Nothing but the evidence tells an incident from a lookalike.* A mark by which both can be told apart (``mark``), and
+      lookalikes whose evidence is masked (``masked_lookalikes``), are factors of the shift configuration.
 
     Args:
-        masked: True for a testing case.
+        masked: whether the case starts masked.
         memory: what answers the agent's calls of its memory's tools.
     """
 
@@ -105,8 +108,11 @@ class CaseEnvironment(TelecomEnvironment):
         if message.name in corrective_tools():
             if self.commitment is not None:
                 return _answer(message, NOT_CARRIED_OUT)
+            before = self.user_tools.db.model_copy(deep=True)
             response = super().get_response(message)
-            if not response.error:
+            if response.error:
+                self.user_tools.db = before
+            else:
                 self.commitment = message.name
             return response
         if self.commitment is not None:
@@ -114,7 +120,7 @@ class CaseEnvironment(TelecomEnvironment):
         if customer_tool_types()[message.name] == ToolType.READ:
             return _answer(message, NOT_AVAILABLE)
         response = super().get_response(message)
-        return response if response.error else _answer(message, DONE_UNSEEN)
+        return response if response.error else _answer(message, NO_STATUS)
 
 
 def new_case_environment(
@@ -126,7 +132,7 @@ def new_case_environment(
     own = memory.tools if isinstance(memory, MemoryAtWork) else None
     tools = MemoryTools(database, own) if own else TelecomTools(database)
     user_tools = TelecomUserTools(backend.new_user_database())
-    return CaseEnvironment(domain, policy, tools, user_tools, case.population == "testing", memory)
+    return CaseEnvironment(domain, policy, tools, user_tools, case.masked, memory)
 
 
 @cache

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from taulong import backend
 from taulong.backend import Message
 from taulong.cases.environment import MASKED_ANSWERS, CaseEnvironment, customer_tool_types
-from taulong.shifts.causes import corrective_tools
+from taulong.shifts.causes import corrective_tools, fixed_sign, signs
 
 CONSENT = re.compile(r"\s*(?:yes|yeah|yep|sure|ok|okay|of course|please|go ahead|i (?:agree|accept|confirm))\b", re.I)
 
@@ -24,6 +24,7 @@ class Facts:
         commitment: index of the answer to the commitment, or None.
         transferred: the agent called the tool that transfers.
         ended_on_consent: see :func:`ended_on_consent`.
+        evidence_shown: the phone has shown its cause, see :func:`taulong.shifts.causes.signs`, or that the fix works.
     """
 
     tool_errors: int
@@ -33,14 +34,16 @@ class Facts:
     commitment: int | None
     transferred: bool
     ended_on_consent: bool
+    evidence_shown: bool
 
 
-def facts_of(environment: CaseEnvironment, messages: Sequence[Message]) -> Facts:
-    """Return the facts of a conversation in an environment."""
+def facts_of(environment: CaseEnvironment, messages: Sequence[Message], cause: str) -> Facts:
+    """Return the facts of a conversation in an environment, on a phone with this cause."""
     asked: deque[str] = deque()  # answers come in the order of the calls; ids of scripts and models may repeat
     masked: list[int] = []
     truncated: list[int] = []
     commitment, transferred, errors = None, False, {"tool_errors": 0, "ownership_errors": 0}
+    evidence_shown = False
     own_tools = type(environment.tools)
     for index, message in enumerate(messages):
         if message.role != "tool":
@@ -55,8 +58,10 @@ def facts_of(environment: CaseEnvironment, messages: Sequence[Message]) -> Facts
             transferred |= name == "transfer_to_human_agents" and not message.error
         elif environment.masked and message.content in MASKED_ANSWERS:
             masked.append(index)
-        elif environment.masked and commitment is None and name in corrective_tools() and not message.error:
-            commitment = index
+        else:
+            evidence_shown |= (name, message.content) in signs()[cause] or (name, message.content) == fixed_sign()
+            if environment.masked and commitment is None and name in corrective_tools() and not message.error:
+                commitment = index
     return Facts(
         **errors,
         masked=masked,
@@ -64,6 +69,7 @@ def facts_of(environment: CaseEnvironment, messages: Sequence[Message]) -> Facts
         commitment=commitment,
         transferred=transferred,
         ended_on_consent=ended_on_consent(messages),
+        evidence_shown=evidence_shown,
     )
 
 

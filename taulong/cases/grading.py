@@ -3,10 +3,12 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 from taulong import backend
-from taulong.backend import Message, Task
+from taulong.backend import Message, Task, TerminationReason
 from taulong.cases.environment import CaseEnvironment, new_case_environment
+from taulong.cases.orchestrator import TERMINATIONS
 from taulong.cases.record import CaseRecord
 from taulong.cases.remembering import MEMORY_AFTER, Remembered
 from taulong.graders.verdicts import GRADERS, grade
@@ -15,7 +17,7 @@ from taulong.shifts.stream import Case
 
 GRADING = "grading"
 """How the reason begins of a case whose conversation is whole and whose grading failed."""
-_UNGRADED = dict.fromkeys(("official_reward", *GRADERS, "gated_reward"))
+_UNGRADED = dict.fromkeys(("official_reward", "simulation_reward", "assertion_error", *GRADERS, "gated_reward"))
 
 
 def graded(
@@ -34,7 +36,8 @@ def graded(
         return new_case_environment(case, Remembered(memory_tools, messages), solo_mode)
 
     try:
-        grades = grade(Task.model_validate(case.task), messages, constructor)
+        task = Task.model_validate(case.task)
+        grades = grade(task, messages, constructor)
     except Exception as error:
         reason = scrub(f"{GRADING}: {type(error).__name__}: {error}")
         return replace(record, **_UNGRADED, outcome="unscored", reason=reason), None
@@ -42,6 +45,8 @@ def graded(
     record = replace(
         record,
         official_reward=grades.official_reward,
+        simulation_reward=_simulation_reward(record.ending, grades.official_reward, task, messages),
+        assertion_error=backend.assertion_error(grades.official) if grades.official else None,
         **{name: verdict.status for name, verdict in grades.verdicts.items()},
         gated_reward=grades.gated_reward,
         outcome="scored" if refused is None else "unscored",
@@ -49,6 +54,19 @@ def graded(
     )
     findings = json.dumps([asdict(finding) for finding in grades.findings])
     return record, json.loads(findings, parse_constant=str)  # sums of large numbers are infinite: "Infinity"
+
+
+def _simulation_reward(ending: str, official: float | None, task: Task, messages: Sequence[Message]) -> float | None:
+    """Return what tau2's ``evaluate_simulation`` says of a conversation.
+
+    It is asked where a conversation did not come to its end, which it looks at first; on tasks that are rewarded for
+    assertions alone, as all of ours are, it is otherwise the environment evaluator's reward.
+    """
+    reason = TERMINATIONS[ending]
+    if official is None or reason in (TerminationReason.USER_STOP, TerminationReason.AGENT_STOP):
+        return official
+    ended = SimpleNamespace(messages=messages, termination_reason=reason)
+    return backend.simulation_reward(ended, task, solo_mode=False).reward
 
 
 def is_whole(record: dict) -> bool:

@@ -1,5 +1,6 @@
 """The conversation of one case: tau2's orchestrator with a customer whose patience is counted, and how it ended."""
 
+from collections.abc import Callable
 from functools import partial
 
 from taulong import backend
@@ -9,25 +10,20 @@ from taulong.cases.remembering import MEMORY
 from taulong.keys import scrub
 from taulong.memory.system import MemoryFailure
 
-ENDINGS = (
-    "customer_stop",
-    "agent_stop",
-    "transfer",
-    "patience",
-    "steps",
-    "errors",
-    "agent_error",
-    "user_error",
-    "infrastructure",
-)
-_ENDING_OF = {
-    TerminationReason.USER_STOP: "customer_stop",
-    TerminationReason.AGENT_STOP: "agent_stop",
-    TerminationReason.MAX_STEPS: "steps",
-    TerminationReason.TOO_MANY_ERRORS: "errors",
-    TerminationReason.AGENT_ERROR: "agent_error",
-    TerminationReason.USER_ERROR: "user_error",
+TERMINATIONS = {  # ending of a case -> what tau2 calls it
+    "customer_stop": TerminationReason.USER_STOP,
+    "agent_stop": TerminationReason.AGENT_STOP,
+    "transfer": TerminationReason.USER_STOP,
+    "patience": TerminationReason.USER_STOP,
+    "steps": TerminationReason.MAX_STEPS,
+    "errors": TerminationReason.TOO_MANY_ERRORS,
+    "agent_error": TerminationReason.AGENT_ERROR,
+    "memory_overflow": TerminationReason.AGENT_ERROR,
+    "user_error": TerminationReason.USER_ERROR,
+    "infrastructure": None,
 }
+ENDINGS = tuple(TERMINATIONS)
+_ENDING_OF = {reason: ending for ending, reason in reversed(TERMINATIONS.items()) if reason}  # the first of several
 
 
 class CaseOrchestrator(Orchestrator):
@@ -62,17 +58,23 @@ class CaseOrchestrator(Orchestrator):
         """Return the messages as they came; tau2's copies them twice and sorts by the clock, which may be set back."""
         return list(self.trajectory)
 
-    def converse(self) -> tuple[str, str | None]:
+    def converse(self, long_memory: Callable[[], bool] = lambda: False) -> tuple[str, str | None]:
         """Hold the conversation and return (one of :data:`ENDINGS`, why the case cannot be scored or None).
 
         A message that cannot be delivered ends the case as that participant's error; the agent's is its own failure, the
-        customer's is nobody's. Any other exception is a failure of the infrastructure, never a zero.
+        customer's is nobody's. Any other exception is a failure of the infrastructure, never a zero: but for one, when the
+        agent's model cannot take a prompt whose memory is longer than the notebook's cap. That is the memory's failure.
+
+        Args:
+            long_memory: says whether the agent was shown more than the notebook's cap.
         """
         try:
             self.run()
         except BrokenMessage as error:
             ending = error.ending
         except ModelFailure as error:
+            if long_memory() and error.label == "context_window" and error.ending == "agent_error":
+                return "memory_overflow", None
             return "infrastructure", str(error)
         except MemoryFailure as error:
             return "infrastructure", f"{MEMORY}: {error}"
@@ -102,7 +104,7 @@ def _generate(generate, ending: str, message, state):
             reply.tool_calls = None  # tau2 takes an empty list for a tool call and then finds no answer to it
             if not reply.has_text_content():
                 raise BrokenMessage("a message with neither text nor tool calls")
-    except BrokenMessage as error:
+    except (BrokenMessage, ModelFailure) as error:
         error.ending = ending
         raise
     return reply, state

@@ -28,13 +28,27 @@ class CaseRecord:
     position: int = _column("place of the case in its shift, from 1")
     population: str = _column("`teaching`, `testing` or `lookalike`")
     cause: str = _column("what is broken on this customer's phone")
-    recurring_cause: str = _column("what is broken on the phones of the shift's incidents")
-    teaching_seen: int = _column("teaching cases of the shift before this case")
+    recurring_cause: str = _column("what is broken on the phones of the incidents, at this place and in this fleet")
+    fleet: int = _column("number of the fleet of incidents that it belongs to, or as a lookalike could be taken for")
+    regime: int = _column("how often the recurring cause has changed before")
+    teaching_seen: int = _column("teaching cases before this one that show its recurring cause")
+    teaching_distance: int | None = _column("how many cases ago the last of them was")
     memory_mode: str = _column("how the agent's memory works")
     agent: str = _column("an agent on board, a class, or a model")
     user: str = _column("`scripted`, or the model that plays the customer")
     held_out: bool = _column("a second pass with customers that the shift did not have")
-    official_reward: float | None = _column("reward of tau2's `EnvironmentEvaluator`", default=None)
+    official_reward: float | None = _column(
+        "reward of tau2's `EnvironmentEvaluator`: what the final state says; summed over a shift", default=None
+    )
+    simulation_reward: float | None = _column(
+        "reading of tau2's `evaluate_simulation`: 0 where neither customer nor agent ended the conversation (`steps`, "
+        "`errors`, `agent_error`, `memory_overflow`); not summed",
+        default=None,
+    )
+    assertion_error: str | None = _column(
+        "why an assertion of the reward could not be asked of the state that the run left: it counts as not met",
+        default=None,
+    )
     strict_stock: str | None = _column(_VERDICT + "the final databases equal tau2's gold", default=None)
     strict_synced: str | None = _column(_VERDICT + "they equal the gold kept in step", default=None)
     record_gate: str | None = _column(_VERDICT + "nothing changed outside the reference's records", default=None)
@@ -43,15 +57,23 @@ class CaseRecord:
     scope_gate: str | None = _column(_VERDICT + "the field gate, licensed writes excused", default=None)
     gated_reward: float | None = _column("official reward, 0 where a gate fails", default=None)
     transferred: bool = _column("the customer was handed to a human agent")
-    ending: str = _column("how the conversation ended")
+    ending: str = _column(
+        "how the conversation ended: `customer_stop`, `agent_stop`, `transfer`, `patience`, `steps`, `errors`, `agent_error`, "
+        "`memory_overflow` (the memory was too long for the model), `user_error`, `infrastructure`"
+    )
     ended_on_consent: bool = _column("the customer said yes and hung up in one message, so the agent never acted on it")
     utterances: int = _column("what the agent said to the customer, the greeting not counted")
     steps: int = _column("steps of tau2's orchestrator")
     tool_errors: int = _column("calls of the agent that failed, but for those of the next column")
     ownership_errors: int = _column("calls of the agent for tools that are the customer's")
-    commitment: str | None = _column("the first corrective tool, on a masked phone")
+    commitment: str | None = _column("the corrective tool that a masked phone has carried out")
+    stale: bool | None = _column(
+        "the commitment is the fix that an earlier regime of the shift had, and not this one's; none before any change"
+    )
+    evidence_shown: bool = _column("the phone has shown its cause to the agent, or that the fix works")
     fix_in_notebook: bool | None = _column(
-        "what the memory shows holds the name of the recurring cause's corrective tool; none without memory"
+        "what the memory shows tells the fix of the recurring cause and no other, by its tool or in words; none "
+        "without memory"
     )
     notebook_length_before: int = _column("characters that the memory shows the agent")
     notebook_length_after: int = _column("characters of all that it holds after the case")

@@ -106,6 +106,11 @@ class MemoryAtWork:
         return self.failure is None and self.system.wants_query
 
     @property
+    def is_long(self) -> bool:
+        """Whether the agent is shown more than the cap, as a memory that spends context freely may."""
+        return len(self.shown.text or "") > self.shown.cap
+
+    @property
     def section(self) -> str:
         """The part of the agent's policy that shows the memory; empty where it shows none."""
         if self.shown.text is None:
@@ -179,7 +184,9 @@ class Remembered:
         for message in messages:
             if message.role == "assistant":
                 asked = deque(call.name for call in message.tool_calls or ())
-            elif message.role == "tool" and message.requestor == "assistant" and asked and asked.popleft() in self.tools:
+            elif (
+                message.role == "tool" and message.requestor == "assistant" and asked and asked.popleft() in self.tools
+            ):
                 yield message
 
     def answer(self, call: ToolCall) -> ToolMessage:

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 from taulong.cases.agents import REMEDIES
 from taulong.memory.controls import fix_note
 
-NOTE = re.compile(r"^\W*(MMS fails on .*)$", re.M)
-PHONE_MODEL = re.compile(r'"model": "([^"]+)"')
+NOTE = re.compile(r"(MMS fails(?: on [^:\n]+)?: fixed by [^\n]+)")
 
 
 def stand_in(messages: Sequence[dict]) -> str:
-    """Return the fixes that a question tells of, one note a line, each once and in the order in which they are told.
+    """Return the fixes that a question tells of, one note a line, each once.
 
     It is what the learner on board would note: of text that holds such notes, these; of a conversation that shows the
-    evidence, phone model and fix.
+    evidence, the fix.
 
     Args:
         messages: as for a chat endpoint; those of the role ``user`` are read.
@@ -25,7 +24,6 @@ def stand_in(messages: Sequence[dict]) -> str:
 
 def _notes(text: str) -> Iterator[str]:
     yield from NOTE.findall(text)
-    models = PHONE_MODEL.findall(text)
     for remedy in REMEDIES:
-        if models and remedy.sign.search(text):
-            yield fix_note(models[-1], remedy.cause)
+        if remedy.sign.search(text):
+            yield fix_note(None, remedy.cause)

@@ -8,9 +8,20 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "causes": ["Cause", "broken_environment", "corrective_tools", "recurring_causes", "resolves", "routine_resets"],
-        "configuration": ["POPULATIONS", "SPLITS", "SPLIT_SIZE", "ShiftConfig", "shift_seeds"],
+        "causes": [
+            "Cause",
+            "broken_environment",
+            "causes_by_tool",
+            "corrective_tools",
+            "fixed_sign",
+            "recurring_causes",
+            "resolves",
+            "routine_resets",
+            "signs",
+        ],
+        "configuration": ["MARKS", "POPULATIONS", "SPLITS", "SPLIT_SIZE", "ShiftConfig", "shift_seeds"],
         "files": [
+            "FORMATS",
             "export_tasks",
             "read_manifest",
             "read_shifts",
@@ -26,9 +37,11 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "LAST_NAMES",
             "STREETS",
             "age",
+            "ids_of",
             "mint_customer",
             "phone_models",
         ],
+        "placement": ["Place", "changed_at", "place"],
         "stream": ["Case", "Shift", "shift_table"],
     },
 )

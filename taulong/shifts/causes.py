@@ -54,21 +54,53 @@ def recurring_causes() -> dict[str, Cause]:
     return {cause.name: cause for cause in first}
 
 
-@cache
 def corrective_tools() -> frozenset[str]:
-    """Return every customer tool whose call can resolve a recurring cause: calling one of them is the commitment.
+    """Return every customer tool whose call can resolve a recurring cause: calling one of them is the commitment."""
+    return frozenset(causes_by_tool())
+
+
+@cache
+def causes_by_tool() -> dict[str, str]:
+    """Return the cause that each corrective tool can resolve, by the tool's name.
 
     These are the causes' own corrective tools and any other WRITE tool that turns out to resolve one (``set_apn_settings``
     writes the setting that ``reset_apn_settings`` restores; left out, it would be a second, unmasked way to the fix).
     """
-    found = {cause.corrective_tool for cause in recurring_causes().values()}
-    for tool in _customer_write_tools() - found - routine_resets():
-        if any(
-            resolves(cause, [ToolCall(name=tool, arguments=_probe_arguments(tool), requestor="user")])
-            for cause in recurring_causes().values()
-        ):
-            found.add(tool)
-    return frozenset(found)
+    found = {cause.corrective_tool: cause.name for cause in recurring_causes().values()}
+    for tool in sorted(_customer_write_tools() - set(found) - routine_resets()):
+        call = ToolCall(name=tool, arguments=_probe_arguments(tool), requestor="user")
+        found.update((tool, cause.name) for cause in recurring_causes().values() if resolves(cause, [call]))
+    return found
+
+
+@cache
+def signs() -> dict[str, frozenset[tuple[str, str]]]:
+    """Return what shows each recurring cause: (tool, answer) of the customer's READ tools that no other cause's phone gives.
+
+    A tool that wants an app's name is asked for each app on the phone.
+    """
+    kit = backend.new_environment().user_tools
+    reads = [name for name in sorted(kit.tools) if kit.tool_type(name) == ToolType.READ]
+    answers: dict[str, set[tuple[str, str]]] = {}
+    for cause in recurring_causes().values():
+        environment = broken_environment(cause.task)
+        for tool in reads:
+            required = backend.tool_schema(tool, customer=True)["parameters"].get("required", [])
+            apps = environment.user_tools.db.device.app_statuses if required == ["app_name"] else {}
+            for arguments in [{"app_name": app} for app in apps] if apps else [{}] * (not required):
+                answer = environment.get_response(ToolCall(name=tool, arguments=arguments, requestor="user"))
+                answers.setdefault(cause.name, set()).add((tool, answer.content))
+    return {
+        name: frozenset(own.difference(*(others for other, others in answers.items() if other != name)))
+        for name, own in answers.items()
+    }
+
+
+@cache
+def fixed_sign() -> tuple[str, str]:
+    """Return (tool, answer) by which the customer sees that picture messages can be sent: no broken phone gives it."""
+    call = ToolCall(name="can_send_mms", arguments={}, requestor="user")
+    return call.name, backend.new_environment().get_response(call).content
 
 
 @cache

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import get_type_hints
+from typing import ClassVar, get_origin, get_type_hints
 
 from taulong.errors import ConfigError, DataError
 from taulong.paths import RUNS, located
@@ -26,12 +26,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--replace", action="store_true", help="replace a set of that name that runs were made of")
     parser.add_argument("--export", metavar="FOLDER", help="also write each shift as tau2 task files below FOLDER")
     for name, kind in get_type_hints(ShiftConfig).items():
+        if get_origin(kind) is ClassVar:
+            continue
+        default = getattr(ShiftConfig, name)
         parser.add_argument(
             "--" + name.replace("_", "-"),
-            type=kind,
-            default=getattr(ShiftConfig, name),
-            help=f"(default {getattr(ShiftConfig, name)})",
+            type=_true_or_false if kind is bool else kind,
+            default=default,
+            help=f"(default {str(default).lower()})",
         )
+
+
+def _true_or_false(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not true or false")
+    return text == "true"
 
 
 def _runs_of_another(shifts: Sequence[Shift], name: str) -> list[str]:
@@ -59,4 +68,6 @@ def run(arguments: argparse.Namespace) -> int:
     for shift in shifts if arguments.export else ():
         export_tasks(shift, Path(arguments.export) / shift.shift_id)
     print(f"{len(shifts)} shift{'s' * (len(shifts) > 1)} of {config.num_cases} cases in {located(path)}")
+    if factors := config.factors:
+        print(f"not as published: {', '.join(f'{name} {str(value).lower()}' for name, value in factors.items())}")
     return 0

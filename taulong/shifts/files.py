@@ -12,6 +12,8 @@ from taulong.paths import SHIFTS, atomic_write
 from taulong.shifts.configuration import ShiftConfig
 from taulong.shifts.stream import Shift
 
+FORMATS = ("taulong-shifts-1", "taulong-shifts-2")  # the first has one cause and one mark a shift
+
 
 def shift_paths(name: str | Path) -> tuple[Path, Path]:
     """Return (JSON Lines file, manifest file) of a set of shifts, by name below data/shifts or by path."""
@@ -46,7 +48,7 @@ def set_manifest(shifts: Sequence[Shift], lines: list[str]) -> dict:
 
     tau2 = installation()
     manifest = {
-        "format": "taulong-shifts-1",
+        "format": FORMATS[-1],
         "config": asdict(shifts[0].config),
         "split": shifts[0].split,
         "num_shifts": len(shifts),
@@ -74,13 +76,13 @@ def read_manifest(name: str | Path) -> dict:
     try:
         manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
         digest = manifest.pop("digest")
-        if manifest["format"] != "taulong-shifts-1":
+        if manifest["format"] not in FORMATS:
             raise KeyError("format")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{manifest_path.name}: not a manifest of shifts ({error}); {remedy}") from error
     if _digest(json.dumps(manifest)) != digest:
         raise DataError(f"{manifest_path.name}: edited since it was written; {remedy}")
-    return {**manifest, "config": ShiftConfig.from_dict(manifest["config"]), "digest": digest}
+    return {**manifest, "config": ShiftConfig.from_written(manifest["config"]), "digest": digest}
 
 
 def read_shifts(name: str | Path) -> list[Shift]:

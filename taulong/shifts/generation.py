@@ -1,10 +1,12 @@
 """Shifts of telecom customers, each generated from one seed: the unit of replication."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 from taulong.draws import Draws
-from taulong.shifts.configuration import POPULATIONS, SPLITS, ShiftConfig, shift_seeds
+from taulong.shifts.configuration import SPLITS, ShiftConfig, shift_seeds
+from taulong.shifts.placement import changed_at, place
 from taulong.shifts.stream import Case, Shift
 
 
@@ -13,8 +15,8 @@ def generate_shifts(
 ) -> list[Shift]:
     """Return the shifts with seeds ``start of split + seed_offset`` onwards.
 
-    A shift depends on its seed and the config alone: asking for more shifts never changes earlier ones. The recurring
-    causes are balanced in blocks of four consecutive seeds, each block in its own drawn order.
+    A shift depends on its seed and the config alone: asking for more shifts never changes earlier ones. In blocks of four
+    consecutive seeds the recurring causes are balanced, each block in its own drawn order, and so are the lookalikes' causes.
 
     Raises:
         ConfigError: unknown split, or seeds that leave it.
@@ -26,31 +28,85 @@ def generate_shifts(
 def generate_shift(config: ShiftConfig, split: str, seed: int) -> Shift:
     """Return the shift of one seed.
 
-    The first case is a teaching incident and the rest is placed at random: so a teaching case precedes every testing
-    case, and every lookalike comes when there is something to apply to it wrongly. The incidents have one phone model in common
-    (the lookalikes have others); it is drawn apart from the cause and tells nothing about it.
+    Phone models are drawn regardless of population and cause, unless they mark: then the incidents of a fleet have one in
+    common and the lookalikes have others. Which mark goes with which cause is drawn apart, so that a mark tells nothing
+    before it was taught.
     """
-    from taulong.shifts.causes import recurring_causes
     from taulong.shifts.identity import mint_customer, phone_models
 
-    causes = list(recurring_causes())
-    block, place = divmod(seed - SPLITS[split], len(causes))
-    recurring = Draws("recurring cause", split, block).shuffled(causes)[place]
-    model = Draws("phone model", split, seed).choice(phone_models())
-    rest = [name for name in POPULATIONS for _ in range(config.counts[name] - (name == "teaching"))]
-    placement = ["teaching", *Draws("placement", split, seed).shuffled(rest)]
-    cases, taken = [], set()
-    for position, population in enumerate(placement, start=1):
-        cause, case_model = recurring, model
-        if population == "lookalike":
-            draws = Draws("lookalike", split, seed, position)
-            cause = draws.choice([name for name in causes if name != recurring])
-            case_model = draws.choice([name for name in phone_models() if name != model])
-        customer = mint_customer(split, seed, position, case_model, taken)
+    regimes = _regimes(config, split, seed)
+    marks = _marks(config, split, seed) if config.mark == "model" else ()
+    unmarked = [model for model in phone_models() if model not in marks]
+    cases, taken, looked_alike = [], set(), Counter()
+    for position, where in enumerate(place(config, split, seed), start=1):
+        cause = recurring = regimes[where.regime][where.fleet]
+        model = marks[where.fleet] if marks else None
+        if where.population == "lookalike":
+            number = looked_alike[where.regime]
+            looked_alike[where.regime] += 1
+            cause, model = _lookalike_cause(split, seed, where.regime, number, recurring), None
+        model = model or Draws("customer's phone", split, seed, position).choice(unmarked)
+        customer = mint_customer(split, seed, position, model, taken)
         taken.update(customer.ids)
         case_id = f"{split}-{seed}/{position}"
-        cases.append(Case(case_id, position, population, cause, customer.records, _task(case_id, cause, customer)))
-    return Shift(f"{split}-{seed}", split, seed, recurring, model, config, tuple(cases))
+        cases.append(
+            Case(
+                case_id,
+                position,
+                where.population,
+                cause,
+                customer.records,
+                _task(case_id, cause, customer),
+                config.masks(where.population),
+                recurring,
+                where.fleet,
+                where.regime,
+            )
+        )
+    changes = changed_at(config, split, seed)
+    return Shift(f"{split}-{seed}", split, seed, regimes, changes, marks, config, tuple(cases))
+
+
+def _regimes(config: ShiftConfig, split: str, seed: int) -> tuple[tuple[str, ...], ...]:
+    """Return the recurring cause of each fleet, in each regime.
+
+    In a block of as many seeds as there are causes, every fleet has every cause once in every regime; of one regime to the
+    next each fleet's changes, and fleets differ as long as there are causes left.
+    """
+    from taulong.shifts.causes import recurring_causes
+
+    causes = list(recurring_causes())
+    block, at = divmod(seed - SPLITS[split], len(causes))
+    order = Draws("recurring cause", split, block).shuffled(causes)
+    steps = Draws("changing cause", split, block)
+    regimes = []
+    for _ in range(config.segments):
+        regimes.append(tuple(order[(at + fleet) % len(order)] for fleet in range(config.fleets)))
+        at += steps.between(1, len(order) - 1)
+    return tuple(regimes)
+
+
+def _marks(config: ShiftConfig, split: str, seed: int) -> tuple[str, ...]:
+    from taulong.shifts.identity import phone_models
+
+    return tuple(Draws("phone models", split, seed).shuffled(phone_models())[: config.fleets])
+
+
+def _lookalike_cause(split: str, seed: int, regime: int, number: int, recurring: str) -> str:
+    """Return the cause of the lookalike of a number in its regime: another than the recurring one.
+
+    It stands so many places after the recurring cause in the block's order. Lookalikes of one number stand as many places
+    after it in every shift of a block, so that over the block each cause is used once; the next has another distance,
+    until all distances are used.
+    """
+    from taulong.shifts.causes import recurring_causes
+
+    causes = list(recurring_causes())
+    block = (seed - SPLITS[split]) // len(causes)
+    order = Draws("recurring cause", split, block).shuffled(causes)
+    turn, at = divmod(number, len(causes) - 1)
+    distance = Draws("lookalikes", split, block, regime, turn).shuffled(list(range(1, len(causes))))[at]
+    return order[(order.index(recurring) + distance) % len(order)]
 
 
 def held_out_cases(shift: Shift) -> list[Case]:
@@ -65,19 +121,12 @@ def held_out_cases(shift: Shift) -> list[Case]:
     held_out = []
     for case in shift.cases:
         if case.population == "testing":
-            place = shift.config.num_cases + case.position  # no case of the shift has it
-            customer = mint_customer(shift.split, shift.seed, place, _phone_model(case), taken)
+            at = shift.config.num_cases + case.position  # no case of the shift has it
+            customer = mint_customer(shift.split, shift.seed, at, case.phone_model, taken)
             taken.update(customer.ids)
             task = _task(case.case_id, case.cause, customer)
             held_out.append(replace(case, records=customer.records, task=task))
     return held_out
-
-
-def _phone_model(case: Case) -> str:
-    """Return the model of the phone that a case's customer calls about."""
-    number = case.records["customers"][0]["phone_number"]
-    (device_id,) = (line["device_id"] for line in case.records["lines"] if line["phone_number"] == number)
-    return next(device["model"] for device in case.records["devices"] if device["device_id"] == device_id)
 
 
 def _task(case_id: str, cause: str, customer) -> dict:

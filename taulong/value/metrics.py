@@ -15,7 +15,15 @@ from taulong.errors import DataError, check_name
 from taulong.memory.names import MEMORY_MODES, second_pass
 from taulong.paths import shown
 
-AGENTS = ("learner", "guesser", "parrot", "transferrer", "meddler", "forgetful")  # first; others follow by name
+AGENTS = (
+    "learner",
+    "guesser",
+    "parrot",
+    "transferrer",
+    "meddler",
+    "forgetful",
+    "selective",
+)  # first; others follow by name
 MODES = MEMORY_MODES  # the order of every table and figure; others follow by name
 ACCURACIES = {
     "masked_env_accuracy": "testing", "teaching_env_accuracy": "teaching", "lookalike_env_accuracy": "lookalike",

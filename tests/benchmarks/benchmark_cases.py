@@ -22,7 +22,8 @@ from taulong.cases import case as cases
 from taulong.cases import orchestrator
 from taulong.cases.agents import AGENTS, ScriptedAgent
 from taulong.cases.customer import ScriptedCustomer
-from taulong.cases.environment import CaseEnvironment, NotebookTools
+from taulong.cases.environment import CaseEnvironment, MemoryTools
+from taulong.cases.remembering import MemoryAtWork
 from taulong.memory.modes import first_memory
 from taulong.paths import AUDIT, atomic_write
 from taulong.runs.units import Unit, run_unit
@@ -38,8 +39,9 @@ def plain_environment(case, memory, solo_mode=False):
     database = backend.TelecomDB.model_validate(
         {table: contents[table] + case.records.get(table, []) for table in contents}
     )
-    tools = NotebookTools(database, memory.text, memory.cap) if memory.writable else backend.TelecomTools(database)
-    return CaseEnvironment(base.domain_name, base.policy, tools, base.user_tools, case.population == "testing")
+    own = memory.tools if isinstance(memory, MemoryAtWork) else {}
+    tools = MemoryTools(database, own) if own else backend.TelecomTools(database)
+    return CaseEnvironment(base.domain_name, base.policy, tools, base.user_tools, case.masked, memory)
 
 
 def converse(shift, case, memory, environment, orchestrator, **more):

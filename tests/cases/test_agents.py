@@ -68,7 +68,7 @@ def test_misleading_is_the_oracles_note_with_a_fix_that_is_right_for_no_case_of_
     for shift in generate_shifts(num_shifts=12):
         rows = run_unit(Unit(shift, "misleading", "learner"))
         (note,) = {row["transcript"]["notebook_before"] for row in rows}
-        (cause,) = [cause for cause in recurring_causes() if note == fix_note(shift.phone_model, cause)]
+        (cause,) = [cause for cause in recurring_causes() if note == fix_note(None, cause)]
         assert cause not in {shift.recurring_cause} | lookalike_causes(shift)
         assert {record["official_reward"] for record in masked(rows)} == {0.0}
         assert {record["notebook_writes"] for record in records(rows)} == {0}
@@ -83,7 +83,7 @@ def test_the_other_controls_are_as_long_as_the_oracles_note_or_like_it_and_never
         )
         assert len(irrelevant) == len(oracle)
         assert not any(cause.corrective_tool in irrelevant for cause in recurring_causes().values())
-        others = {fix_note(shift.phone_model, cause) for cause in recurring_causes() if cause != shift.recurring_cause}
+        others = {fix_note(None, cause) for cause in recurring_causes() if cause != shift.recurring_cause}
         assert stale in others
         guesses.append([records(run_unit(Unit(shift, mode, "learner"))) for mode in ("none", "irrelevant")])
     scores = [[[row["official_reward"] for row in rows] for rows in pair] for pair in guesses]

@@ -27,7 +27,7 @@ from taulong.cases import case as cases
 from taulong.cases import orchestrator
 from taulong.cases.agents import ScriptedAgent
 from taulong.cases.case import run_case
-from taulong.cases.environment import DONE_UNSEEN, NOT_AVAILABLE, NOT_CARRIED_OUT
+from taulong.cases.environment import NO_STATUS, NOT_AVAILABLE, NOT_CARRIED_OUT
 from taulong.cases.orchestrator import ENDINGS
 from taulong.graders.verdicts import GRADERS
 from taulong.runs.units import Unit, run_unit
@@ -44,11 +44,17 @@ COLUMNS = [
     "population",
     "cause",
     "recurring_cause",
+    "fleet",
+    "regime",
     "teaching_seen",
+    "teaching_distance",
     "memory_mode",
     "agent",
     "user",
+    "held_out",
     "official_reward",
+    "simulation_reward",
+    "assertion_error",
     "strict_stock",
     "strict_synced",
     "record_gate",
@@ -64,15 +70,23 @@ COLUMNS = [
     "tool_errors",
     "ownership_errors",
     "commitment",
+    "stale",
+    "evidence_shown",
     "fix_in_notebook",
     "notebook_length_before",
     "notebook_length_after",
     "notebook_writes",
     "notebook_refusals",
+    "memory_items",
     "agent_tokens",
     "user_tokens",
+    "memory_tokens",
     "agent_cost",
     "user_cost",
+    "memory_cost",
+    "agent_truncated",
+    "user_truncated",
+    "memory_truncated",
     "unpriced_calls",
     "outcome",
     "reason",
@@ -266,15 +280,15 @@ def test_a_case_cut_off_inside_a_tool_call_is_graded(monkeypatch):
     assert done.transcript["messages"][-1]["tool_calls"]  # the call that was never made is kept in the transcript
 
 
-def test_a_phone_that_the_evaluator_cannot_read_leaves_the_case_unscored(monkeypatch):
+def test_an_assertion_that_raises_on_the_state_that_the_run_left_is_not_met(monkeypatch):
     # tau2's set_apn_settings stores whatever it is given before it fails, and its assertion then breaks on it.
     agent_does(monkeypatch, dialogue_of())
     turns = [user(), user(None, customer("set_apn_settings", apn_settings="internet")), user("Bye ###STOP###")]
     customer_does(monkeypatch, lambda message, turn: turns[turn])
     with pytest.warns(UserWarning, match="Pydantic serializer"):
         record = run(visible_case("break_apn_mms_setting")).record
-    assert (record["outcome"], record["official_reward"]) == ("unscored", None)
-    assert "mmsc_url" in record["reason"]
+    assert (record["outcome"], record["official_reward"], record["reason"]) == ("scored", 0.0, None)
+    assert record["assertion_error"].startswith("assert_can_send_mms: AttributeError")
 
 
 def test_every_termination_of_the_installed_tau2_has_an_ending_or_is_infrastructure():
@@ -315,7 +329,7 @@ def test_masked_messages_and_the_commitment_are_marked():
     answers = {
         index
         for index, message in enumerate(messages)
-        if message.get("content") in (NOT_AVAILABLE, DONE_UNSEEN, NOT_CARRIED_OUT)
+        if message.get("content") in (NOT_AVAILABLE, NO_STATUS, NOT_CARRIED_OUT)
     }
     assert set(done.transcript["masked_messages"]) == answers != set()
     committed = done.transcript["commitment_message"]

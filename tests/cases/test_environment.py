@@ -16,10 +16,14 @@ from conversations import (
     phone,
     reward_of,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from taulong.backend import Task, ToolType
-from taulong.cases.environment import DONE_UNSEEN, NOT_AVAILABLE, NOT_CARRIED_OUT, customer_tool_types
+from taulong.cases.environment import NO_STATUS, NOT_AVAILABLE, NOT_CARRIED_OUT, customer_tool_types
 from taulong.shifts.causes import corrective_tools, recurring_causes, routine_resets
+from taulong.shifts.configuration import ShiftConfig
+from taulong.shifts.generation import generate_shifts
 
 CAUSES = list(recurring_causes())
 ARGUMENTS = {
@@ -81,7 +85,7 @@ def test_every_other_tool_runs_unseen(tool, cause):
     hidden, seen = masked.get_response(call_of(tool)), plain.get_response(call_of(tool))
     assert phone(masked) == phone(plain)
     assert masked.commitment is None
-    assert hidden.content == (seen.content if seen.error else DONE_UNSEEN)
+    assert hidden.content == (seen.content if seen.error else NO_STATUS)
     assert "Status Bar" not in hidden.content
 
 
@@ -122,6 +126,8 @@ def test_a_routine_reset_is_no_commitment(tool):
     [
         customer("set_network_mode_preference"),
         customer("set_network_mode_preference", mode="4g_only", speed=1),
+        customer("set_network_mode_preference", mode=4),
+        customer("set_network_mode_preference", mode=["4g_5g_preferred"]),
         customer("set_apn_settings", apn_settings={"apn_name": "none"}),
         customer("set_apn_settings", apn_settings="internet"),
         customer("grant_app_permission", app_name="messaging"),
@@ -131,12 +137,14 @@ def test_a_routine_reset_is_no_commitment(tool):
     ],
     ids=lambda call: f"{call.name}-{'-'.join(map(str, call.arguments.values()))}",
 )
-def test_a_corrective_call_that_fails_is_no_commitment_and_shows_nothing(call):
+def test_a_corrective_call_that_fails_is_undone_no_commitment_and_shows_nothing(call):
     answers = set()
     for cause in CAUSES:
         masked, _ = twins(cause)
+        before = phone(masked)
         answer = masked.get_response(call)
         assert answer.error
+        assert phone(masked) == before
         assert masked.commitment is None
         assert masked.get_response(customer("can_send_mms")).content == NOT_AVAILABLE
         answers.add(answer.content)
@@ -146,6 +154,64 @@ def test_a_corrective_call_that_fails_is_no_commitment_and_shows_nothing(call):
 def test_a_corrective_call_with_useless_arguments_is_spent():
     useless = customer("set_network_mode_preference", mode="6g")
     assert reward_of(case_of("bad_network_preference"), [useless, *fix("bad_network_preference")]) == 0.0
+
+
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-1, 9),
+    st.text(max_size=4),
+    st.sampled_from(
+        ["4g_5g_preferred", "4g_only", "2g_only", "messaging", "storage", "browser", "internet", "working"]
+    ),
+    st.lists(st.sampled_from(["4g_5g_preferred", "storage", "internet", 4]), max_size=2),
+    st.dictionaries(
+        st.sampled_from(["apn_name", "mmsc_url", "mms_proxy", "reset_at_reboot"]),
+        st.sampled_from(["internet", "broken", "http://mms.carrier.com/mms/wapenc", None, True, 4]),
+        max_size=3,
+    ),
+)
+
+
+@st.composite
+def odd_calls(draw):
+    """A call of any of the customer's tools, with arguments that may be odd, missing or too many."""
+    tool = draw(st.sampled_from([*sorted(customer_tool_types()), *4 * list(ARGUMENTS)]))
+    arguments = {name: draw(ODD | st.just(usual)) for name, usual in ARGUMENTS.get(tool, {}).items()}
+    if draw(st.integers(0, 5)) == 0:
+        arguments = dict(list(arguments.items())[1:]) or {draw(st.sampled_from(["mode", "tool_name"])): draw(ODD)}
+    return customer(tool, **arguments)
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(st.lists(odd_calls(), min_size=1, max_size=5), st.permutations(CAUSES))
+def test_no_sequence_of_calls_solves_more_than_one_cause_or_tells_the_causes_apart_before_the_commitment(odd, order):
+    calls = [*odd, *(call for cause in order for call in fix(cause))]
+    solved, told = 0, set()
+    for cause in CAUSES:
+        environment, before = environment_of(case_of(cause)), []
+        for call in calls:
+            answer = environment.get_response(call)
+            if environment.commitment is not None:
+                break
+            before.append((answer.content, answer.error))
+        told.add((environment.commitment, *before))
+        solved += reward_of(case_of(cause), calls)
+    assert solved <= 1
+    assert len(told) == 1
+
+
+def test_a_masked_payment_that_was_not_due_is_not_said_to_be_done():
+    masked, plain = twins("bad_wifi_calling")
+    assert plain.get_response(customer("make_payment")).content == "You do not have a payment request."
+    assert masked.get_response(customer("make_payment")).content == "The phone shows no status right now."
+
+
+def test_a_masked_lookalike_is_masked_like_a_testing_case():
+    shifts = generate_shifts(ShiftConfig(mark="model", masked_lookalikes=True), num_shifts=2)
+    for case in (case for shift in shifts for case in shift.cases):
+        answer = environment_of(case).get_response(customer("can_send_mms")).content
+        assert (answer == NOT_AVAILABLE) == (case.population != "teaching")
 
 
 def test_the_agents_tools_are_never_masked():

@@ -64,7 +64,7 @@ def test_the_modes_differ_in_text_and_in_what_may_be_written():
     assert "(empty)" in notebook.section
     assert "at most 2000 characters" in notebook.section
     assert not oracle.shown.writable
-    assert oracle.shown.text == f"MMS fails on {shift.phone_model}: fixed by reset_apn_settings() then reboot_device()"
+    assert oracle.shown.text == "MMS fails: fixed by reset_apn_settings() then reboot_device()"
     assert oracle.shown.text in oracle.section
     assert "write_notebook" not in oracle.section
 
