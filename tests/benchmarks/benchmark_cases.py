@@ -18,12 +18,13 @@ from functools import partial
 
 from taulong import backend
 from taulong.backend import Task
-from taulong.cases import case as cases
+from taulong.cases import environment as cases
 from taulong.cases import orchestrator
 from taulong.cases.agents import AGENTS, ScriptedAgent
 from taulong.cases.customer import ScriptedCustomer
 from taulong.cases.environment import CaseEnvironment, MemoryTools
 from taulong.cases.remembering import MemoryAtWork
+from taulong.draws import Streams
 from taulong.memory.modes import first_memory
 from taulong.paths import AUDIT, atomic_write
 from taulong.runs.units import Unit, run_unit
@@ -50,9 +51,9 @@ def converse(shift, case, memory, environment, orchestrator, **more):
     tools, _ = environment.get_tools(), environment.get_user_tools()
     agent = ScriptedAgent(
         tools,
-        environment.policy + memory.section,
-        memory,
-        (shift.split, shift.seed, case.position, 0),
+        environment.policy + environment.memory.section,
+        environment.memory.shown,
+        Streams("agent", shift.split, shift.seed, case.position, 0),
         AGENTS["learner"],
     )
     conversation = orchestrator(
@@ -71,10 +72,13 @@ def plain(shift):
     """Return the rewards of a shift, the plain way."""
     memory, rewards = first_memory("notebook", shift), []
     for case in shift.cases:
-        environment = plain_environment(case, memory)
+        at_work = MemoryAtWork(memory)
+        environment = plain_environment(case, at_work)
         task, _, messages = converse(shift, case, memory, environment, backend.Orchestrator)
-        rewards.append(backend.official_reward(task, messages, partial(plain_environment, case, memory)).reward)
-        memory = memory.after(environment.tools.notebook, [])
+        replayed = Remembered(at_work.tools, messages)
+        rewards.append(backend.official_reward(task, messages, partial(plain_environment, case, replayed)).reward)
+        at_work.keep()
+        memory = at_work.memory
     return rewards
 
 
@@ -82,12 +86,13 @@ def official_alone(shift):
     """Return the rewards of a shift, our way, without the other graders."""
     memory, rewards = first_memory("notebook", shift), []
     for case in shift.cases:
-        task, environment = Task.model_validate(case.task), cases.new_case_environment(case, memory)
+        at_work = MemoryAtWork(memory)
+        task, environment = Task.model_validate(case.task), cases.new_case_environment(case, at_work)
         agent = ScriptedAgent(
             [],
-            environment.policy + memory.section,
-            memory,
-            (shift.split, shift.seed, case.position, 0),
+            environment.policy + environment.memory.section,
+            environment.memory.shown,
+            Streams("agent", shift.split, shift.seed, case.position, 0),
             AGENTS["learner"],
         )
         conversation = orchestrator.CaseOrchestrator(
@@ -101,10 +106,12 @@ def official_alone(shift):
         )
         conversation.run()
         messages = conversation.get_trajectory()
+        replayed = Remembered(at_work.tools, messages)
         rewards.append(
-            backend.official_reward(task, messages, partial(cases.new_case_environment, case, memory)).reward
+            backend.official_reward(task, messages, partial(cases.new_case_environment, case, replayed)).reward
         )
-        memory = memory.after(environment.tools.notebook, [])
+        at_work.keep()
+        memory = at_work.memory
     return rewards
 
 

@@ -144,43 +144,17 @@ def test_held_out_customers_are_new_and_have_the_same_trouble():
         assert [(case.position, case.cause) for case in held_out] == [(case.position, case.cause) for case in testing]
 
 
-ROTE = """
-    from taulong.cases.agents import PHONE_NUMBER, REMEDIES, VERIFICATION, ScriptedAgent
-
-    class Rote(ScriptedAgent):
-        \"\"\"Keeps which fix which number got, and transfers nothing to another customer.\"\"\"
-
-        def dialogue(self):
-            complaint = yield None
-            said = yield self.say("Which phone number are you calling about?")
-            number = PHONE_NUMBER.search(f"{said} {complaint}")[0]
-            tried = [line.split() for line in (self.memory.text or "").splitlines()]
-            known = {tool: outcome for who, tool, outcome in tried if who == number}
-            untried = [remedy for remedy in REMEDIES if known.get(remedy.tool) != "failed"]
-            right = [remedy for remedy in REMEDIES if known.get(remedy.tool) == "solved"]
-            remedy = right[0] if right else self._guesses.choice(untried)
-            report = yield self.say(f"{remedy.request} {VERIFICATION}")
-            if self.memory.writable:
-                outcome = "solved" if "can send MMS" in report else "failed"
-                yield self.call("write_notebook", text=f"{self.memory.text}{number} {remedy.tool} {outcome}\\n")
-            while True:
-                yield self.say("Goodbye.")
-"""
-
-
-def test_an_agent_that_learns_customers_by_heart_gains_nothing_from_a_frozen_notebook(tmp_path, monkeypatch):
-    (tmp_path / "rote_agents.py").write_text(textwrap.dedent(ROTE))
-    monkeypatch.chdir(tmp_path)
+def test_an_agent_that_learns_customers_by_heart_gains_nothing_from_a_frozen_notebook():
     by_mode = {"notebook": [], "frozen": [], "frozen_same": []}
     for shift in generate_shifts(num_shifts=16):
-        unit = Unit(shift, "notebook", "rote_agents:Rote", second_passes=("frozen", "frozen_same"))
+        unit = Unit(shift, "notebook", "probes:Rote", second_passes=("frozen", "frozen_same"))
         for record in records(run_unit(unit)):
             if record["population"] == "testing":
                 by_mode[record["memory_mode"]].append(record["official_reward"])
     means = {mode: sum(scores) / len(scores) for mode, scores in by_mode.items()}
     assert abs(means["notebook"] - 0.25) < 3 * (0.25 * 0.75 / 64) ** 0.5
     assert abs(means["frozen"] - 0.25) < 3 * (0.25 * 0.75 / 64) ** 0.5
-    assert means["frozen_same"] > 0.4  # solved ones again, and of the others one fix is ruled out
+    assert means["frozen_same"] > 0.8  # it meets customers whose fix it has noted
 
 
 def test_the_second_pass_needs_the_first(tmp_path):
