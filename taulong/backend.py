@@ -12,11 +12,12 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 from taulong.errors import BackendError
+from taulong.once import once
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else LiteLLM goes to the network while it is imported
 
@@ -187,7 +188,7 @@ class Installation:
     data_digest: str
 
 
-@cache
+@once
 def installation() -> Installation:
     """Return the installed tau2's distribution, version and telecom data digest."""
     package = Path(importlib.util.find_spec("tau2").origin).parent
@@ -230,7 +231,7 @@ def route_completions(complete: Callable) -> None:
 # --- tasks ----------------------------------------------------------------------------------------------------------
 
 
-@cache
+@once
 def telecom_tasks(split: str = "full") -> tuple[Task, ...]:
     """Return the telecom tasks of a split (``small`` 20, ``base`` 114, ``train`` 74, ``test`` 40, ``full`` 2285).
 
@@ -245,13 +246,13 @@ def telecom_tasks(split: str = "full") -> tuple[Task, ...]:
     return tuple(task for task in telecom_tasks("full") if task.id in wanted)
 
 
-@cache
+@once
 def telecom_splits() -> dict[str, list[str]]:
     """Return the task ids of every telecom split."""
     return _telecom.get_tasks_split()
 
 
-@cache
+@once
 def domain_tasks(domain: str) -> tuple[Task, ...]:
     """Return every task of a registered domain, whatever its splits."""
     if domain == "telecom":
@@ -272,13 +273,13 @@ def load_tasks(path) -> list[Task]:
 # --- environments ---------------------------------------------------------------------------------------------------
 
 
-@cache
+@once
 def database_contents() -> dict:
     """Return the shipped agent database as plain data (shared: copy before changing it)."""
     return TelecomDB.load(TELECOM_DB_PATH).model_dump()
 
 
-@cache
+@once
 def _user_database_contents() -> dict:
     return TelecomUserDB.load(TELECOM_USER_DB_PATH).model_dump()
 
@@ -304,7 +305,7 @@ def new_user_database(contents: dict | None = None) -> TelecomUserDB:
     return TelecomUserDB.model_validate(_user_database_contents() if contents is None else contents)
 
 
-@cache
+@once
 def policy(policy_type: str = "manual", solo_mode: bool = False) -> tuple[str, str]:
     """Return (domain name, policy text) that tau2 gives an agent in this mode.
 
@@ -348,20 +349,20 @@ def environment_on(domain: str, database) -> Environment:
     return registry.get_env_constructor(domain)(db=database, **_OPTIONS.get(domain, {}))
 
 
-@cache
+@once
 def tool_names(toolkit: type) -> frozenset[str]:
     """Return the names of the tools that a tau2 toolkit class defines (inherited ones not counted)."""
     return frozenset(name for name, member in vars(toolkit).items() if hasattr(member, "__tool__"))
 
 
-@cache
+@once
 def tool_schema(tool: str, customer: bool = False) -> dict:
     """Return the function schema (name, description, parameters) of a telecom tool, the agent's or the customer's."""
     kit = (TelecomUserTools if customer else TelecomTools)(None)
     return as_tool(getattr(kit, tool)).openai_schema["function"]
 
 
-@cache
+@once
 def domain_tool_schema(domain: str, tool: str) -> dict:
     """Return the function schema of a tool of a domain's agent."""
     kit = domain_environment(domain).tools

@@ -27,7 +27,8 @@ COMMANDS = {
     "sweep": ("run notebooks over points of their parameters", "taulong.batch.sweeps"),
     "notebook": ("run a notebook in batch, with other parameters", "taulong.batch.notebooks"),
     "rerun": ("rerun all notebooks at full size into a folder of their own", "taulong.batch.reruns"),
-    "report": ("what memory was worth in a run, as one HTML file", "taulong.batch.report"),
+    "report": ("what memory was worth in runs, as one HTML file to send", "taulong.reading.report"),
+    "view": ("a run as a page to browse: every case, every conversation", "taulong.reading.view"),
     "info": ("which taulong, Python and tau2 these are", "taulong.info"),
 }
 

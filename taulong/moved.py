@@ -15,8 +15,9 @@ PACKAGES = {
     "audit": ("audit_figures", "census", "mutations", "probes", "script"),
     "regrade": ("demonstration", "results"),
     "value": ("coverage", "figures", "metrics", "statistics"),
-    "batch": ("notebooks", "report", "reproduction", "reruns", "sweeps"),
+    "batch": ("notebooks", "reproduction", "reruns", "sweeps"),
     "bench": ("traces",),
+    "reading": ("report",),
 }
 MOVED = {f"taulong.{module}": f"taulong.{package}" for package, modules in PACKAGES.items() for module in modules}
 

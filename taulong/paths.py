@@ -1,7 +1,11 @@
 """Where things are: the project's folders, and the one way to write a file that is never half written."""
 
+import glob
+import hashlib
 import os
 import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
@@ -52,23 +56,64 @@ def located(path: str | os.PathLike) -> str:
     return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else str(path)
 
 
-def atomic_write(path: str | os.PathLike, content: str | bytes, fsync: bool = False) -> None:
+def atomic_write(path: str | os.PathLike, content: str | bytes | Iterable[str], fsync: bool = False) -> str:
     """Write a file in one step, making its folder: a reader, or a kill, meets the old content or the new, never a part.
 
     Args:
         path: the file; replaced if it exists.
-        content: text is written as UTF-8 with its line ends as they are.
+        content: text is written as UTF-8 with its line ends as they are; texts one after the other, as they come.
         fsync: also wait until the content is on the disk, for files that must survive a power cut.
+
+    Returns:
+        The SHA-256 of what was written, in hex.
+
+    Raises:
+        OSError: naming the file, also where the disk is full.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_left_parts(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
+    digest = hashlib.sha256()
     try:
-        with open(part, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+        with naming(path), open(part, "wb") as file:
+            for piece in [content] if isinstance(content, str | bytes) else content:
+                data = piece.encode() if isinstance(piece, str) else piece
+                digest.update(data)
+                file.write(data)
             if fsync:
                 file.flush()
                 os.fsync(file.fileno())
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
+    return digest.hexdigest()
+
+
+@contextmanager
+def naming(path: str | os.PathLike) -> Iterator[None]:
+    """Have an OSError of a file that is written name it: that of a full disk names none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
+        raise
+
+
+def _remove_left_parts(path: Path) -> None:
+    """Remove what processes that were killed have left of a file."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        writer = part.name.removeprefix(f".{path.name}.").partition(".")[0]
+        if writer.isdecimal() and not _is_alive(int(writer)):
+            part.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # another user's
+        return True
+    return True

@@ -23,7 +23,7 @@ from taulong.cases.agents import AGENTS, ScriptedAgent
 from taulong.cases.customer import ScriptedCustomer
 from taulong.cases.models import case_seed
 from taulong.cases.remembering import Shown
-from taulong.draws import Draws
+from taulong.draws import Draws, Streams
 from taulong.shifts.causes import recurring_causes
 from taulong.shifts.files import read_shifts
 from taulong.shifts.stream import Shift
@@ -102,7 +102,7 @@ def scripted_sides(shifts: Iterable[Shift], agent: str = "learner", trials: int 
                     noted, cap = NOTEBOOK.search(system), CAP.search(system)
                     text = None if noted is None else noted[1].replace("(empty)", "")
                     memory = Shown(text, frozenset(tools), int(cap[1]) if cap else 0)
-                    return ScriptedAgent([], "", memory, where, AGENTS[agent])
+                    return ScriptedAgent([], "", memory, Streams("agent", *where), AGENTS[agent])
 
                 sides[case_seed("agent", *where)] = new_agent
                 sides[case_seed("user", *where)] = lambda system, tools, task=case.task: ScriptedCustomer(
@@ -128,6 +128,7 @@ class Endpoint:
         self.headers: list = []
         self.times: list[float] = []
         self.connections = 0
+        self.answers: list[int] = []  # tokens of each
         self.lock = threading.Lock()
         self.closing = threading.Event()
         endpoint = self
@@ -167,6 +168,11 @@ class Endpoint:
         self.server.shutdown()
         self.server.server_close()
 
+    @property
+    def tokens(self) -> int:
+        """Tokens of all answers."""
+        return sum(self.answers)
+
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         """Answer one request."""
         request = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
@@ -199,6 +205,8 @@ class Endpoint:
             return
         message = fault.message if kind == "message" else self.next_message(request)
         body = _completion(request, message, fault)
+        with self.lock:
+            self.answers.append((json.loads(body).get("usage") or {}).get("total_tokens", 0))
         if kind == "truncated":
             body = body[: len(body) // 2]
         _send(handler, 200, body)

@@ -8,7 +8,6 @@ stands in no rate.
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
 from taulong import backend
@@ -18,6 +17,7 @@ from taulong.backend import ToolCall
 from taulong.domains.domain import find_domain
 from taulong.domains.state import changes
 from taulong.frame.delta import same
+from taulong.once import once
 
 Kind = Literal["wrong", "honest", "open"]
 
@@ -175,7 +175,7 @@ def _reads(gold, domain, steps, writes) -> Iterator[Variation]:
 RULES = (_strays, _beside, _values, _less, _lists, _orders, _spellings, _reads)
 
 
-@cache
+@once
 def _seen_values(domain: str) -> dict[tuple[str, str], list]:
     """Return the values that each argument of each tool has anywhere in a domain's gold, each once."""
     seen: dict[tuple[str, str], list] = {}
@@ -206,7 +206,7 @@ def _others(domain: str, tool: str, name: str, value: Any) -> Iterator[Any]:
         yield f"{value}x"
 
 
-@cache
+@once
 def _listed(domain: str, tool: str, name: str) -> tuple:
     """Return the values that a tool's schema lists for an argument; nothing where it lists none."""
     schema = backend.domain_tool_schema(domain, tool)

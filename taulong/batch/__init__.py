@@ -11,7 +11,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "checks": ["READS", "WRITES", "check_notebook", "written"],
         "notebooks": ["KERNELSPEC", "LANGUAGE_INFO", "execute_in_place", "printed", "run_notebook"],
         "parameters": ["NotebookError", "check_parameters", "find_notebook", "parse_parameter", "read_defaults"],
-        "report": ["ReportConfig", "html"],
         "reproduction": ["AGENTS", "CAPS", "CAP_AGENTS", "MODES", "NAME", "cap_name", "results_table"],
         "reruns": ["FORMAT", "RERUNS", "Rerun", "STEPS", "rerun"],
         "results": ["SENTINEL", "write_metrics"],

@@ -7,6 +7,7 @@ import os
 from taulong.paths import FIGURES, OUTPUTS, RUNS, shown
 
 NAME = "reproduction"
+NUM_SHIFTS = 40  # every number of the results table is within its own interval of the agent's truth
 AGENTS = ("learner", "guesser", "parrot", "transferrer", "meddler", "forgetful")
 MODES = ("none", "notebook", "oracle", "misleading", "transcript", "frozen")
 CAPS = (0, 125, 250, 500, 1000)  # besides the default of 2,000
@@ -15,7 +16,7 @@ CAP_AGENTS = ("learner", "forgetful")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``taulong reproduce``."""
-    parser.add_argument("--num-shifts", type=int, default=24, help="eval shifts (default 24)")
+    parser.add_argument("--num-shifts", type=int, default=NUM_SHIFTS, help=f"eval shifts (default {NUM_SHIFTS})")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
 
 

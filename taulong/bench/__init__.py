@@ -8,6 +8,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
+        "wire": ["wire_safe"],
         "taskset": [
             "BENCH_MODES",
             "BenchConfig",

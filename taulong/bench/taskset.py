@@ -15,6 +15,7 @@ from typing import Any
 import verifiers.v1 as vf
 from pydantic import Field, model_validator
 
+from taulong.bench.wire import wire_safe
 from taulong.errors import ConfigError, RunError
 from taulong.memory.names import check_memory, check_options, second_pass
 from taulong.shifts.configuration import ShiftConfig, shift_seeds
@@ -196,7 +197,7 @@ class ShiftHarness(vf.Harness[vf.HarnessConfig]):
         try:
             await in_thread(run_shift, data, trial, f"openai/{ctx.model}", endpoint, secret, rows.append)
         finally:
-            trace.info["cases"] = list(rows)  # a copy: when cancelled, the thread may still be at its last case
+            trace.info["cases"] = wire_safe(list(rows))  # a copy: when cancelled, the thread may be at its last case
         try:
             scored_records(trace)
         except RunError as error:

@@ -1,6 +1,7 @@
 """One case: a fresh conversation in a fresh environment, run by tau2's orchestrator and scored by tau2's evaluator."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from taulong import __version__, backend
@@ -88,6 +89,7 @@ def run_case(
     user: str | Model = "scripted",
     log_prompts: bool = False,
     memory_llm: Model | None = None,
+    note: Callable[[int, float, int], None] = lambda *_: None,
 ) -> CaseRun:
     """Return the record and transcript of one case.
 
@@ -102,9 +104,10 @@ def run_case(
         user: ``scripted``, or a model.
         log_prompts: put the models' system prompts and tools into the transcript, not only their digests.
         memory_llm: the model that the memory asks (default: the agent's own; of a scripted agent, its stand-in).
+        note: called with the (tokens, dollars, unpriced calls) of every model call before its answer is used.
     """
     started = time.perf_counter()
-    stage = _stage(shift, case, memory, agent, trial, user, memory_llm)
+    stage = _stage(shift, case, memory, agent, trial, user, memory_llm, note)
     failed = stage.memory.failure
     ending, failure = (
         ("infrastructure", failed) if failed else stage.orchestrator.converse(lambda: stage.memory.is_long)
@@ -169,10 +172,12 @@ def _place(case: Case, held_out: bool) -> int | str:
     return f"held out {case.position}" if held_out else case.position
 
 
-def _memory_calls(agent: str | Model, memory_llm: Model | None, where: tuple) -> ModelCalls | None:
+def _memory_calls(
+    agent: str | Model, memory_llm: Model | None, where: tuple, note: Callable = lambda *_: None
+) -> ModelCalls | None:
     """Return the calls of the model that a memory asks; None where the agent is scripted and no model is named."""
     model = memory_llm or (agent if isinstance(agent, Model) else None)
-    return ModelCalls(model, case_seed("memory", *where)) if model else None
+    return ModelCalls(model, case_seed("memory", *where), note) if model else None
 
 
 def _stage(
@@ -183,16 +188,17 @@ def _stage(
     trial: int,
     user: str | Model,
     memory_llm: Model | None,
+    note: Callable,
 ) -> _Stage:
     """Build environment, participants, memory and orchestrator of a case."""
     task = Task.model_validate(case.task)
     where = (shift.split, shift.seed, _place(case, is_held_out(memory.mode)), trial)
     calls = {
-        side: ModelCalls(model, case_seed(side, *where))
+        side: ModelCalls(model, case_seed(side, *where), note)
         for side, model in (("agent", agent), ("user", user))
         if isinstance(model, Model)
     }
-    if (asked := _memory_calls(agent, memory_llm, where)) is not None:
+    if (asked := _memory_calls(agent, memory_llm, where, note)) is not None:
         calls["memory"] = asked
     at_work = MemoryAtWork(memory, asked.ask if asked else stand_in)
     environment = new_case_environment(case, at_work)

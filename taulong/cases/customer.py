@@ -7,10 +7,10 @@ for is read by :mod:`taulong.cases.requests`; what the phone answers is quoted w
 import re
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cache
 
 from taulong import backend
 from taulong.cases.requests import PLAIN, SENTENCE, MissingArgument, requested_calls
+from taulong.once import once
 
 FIRST_PERSON = (
     (r"\byou (?=mobile data)", "my "),
@@ -88,7 +88,7 @@ class CustomerState:
     solved: bool = False
 
 
-@cache
+@once
 def _terms(task_instructions: str) -> str:
     """Return what the customer is willing to agree to; cached, since a shift's customers have the same instructions."""
     return first_person(" ".join(re.findall(r"[^.\n]*\bwilling to\b[^.\n]*(?:\.\d[^.\n]*)?\.", task_instructions)))

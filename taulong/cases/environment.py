@@ -1,12 +1,12 @@
 """The telecom environment of one case: a minted customer, the masked-evidence rule, and the memory's tools."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
 
 from taulong import backend
 from taulong.backend import TelecomEnvironment, TelecomTools, TelecomUserTools, ToolCall, ToolMessage, ToolType
 from taulong.cases.remembering import MemoryAtWork, Remembered
 from taulong.memory.system import MemoryFailure
+from taulong.once import once
 from taulong.shifts.causes import corrective_tools
 from taulong.shifts.stream import Case
 
@@ -135,7 +135,7 @@ def new_case_environment(
     return CaseEnvironment(domain, policy, tools, user_tools, case.masked, memory)
 
 
-@cache
+@once
 def customer_tool_types() -> dict[str, ToolType]:
     """Return the type of each of the customer's tools, by name."""
     kit = backend.new_environment().user_tools

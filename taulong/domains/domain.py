@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from importlib import import_module
 
 from taulong import backend
 from taulong.backend import ToolCall
 from taulong.domains.state import shipped, tables
 from taulong.errors import check_name
+from taulong.once import once
 
 DOMAINS = ("airline", "retail", "telecom", "telecom-workflow", "mock", "banking_knowledge")
 """The domains that are described here; a release of tau2 may have others."""
@@ -73,6 +73,6 @@ def find_bystander(domain: str, fits: Callable[[dict], bool], table: str = "user
     raise LookupError(f"{domain}: no record of {table} that no task names fits")
 
 
-@cache
+@once
 def _words(domain: str) -> str:
     return json.dumps([task.model_dump(mode="json") for task in backend.domain_tasks(domain)])

@@ -6,10 +6,10 @@ read once; a run works on tables that copy a record when it is taken, and its st
 
 import hashlib
 import json
-from functools import cache
 
 from taulong import backend
 from taulong.backend import Environment
+from taulong.once import once
 
 
 class Records(dict):
@@ -84,7 +84,7 @@ def tables(domain: str) -> dict[str, dict]:
     return _tables(_shared(domain))
 
 
-@cache
+@once
 def _shared(domain: str):
     return backend.domain_environment(domain).tools.db
 

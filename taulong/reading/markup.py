@@ -65,7 +65,7 @@ STYLE = f"""
 .taulong.taulong-sheet table {{ border-collapse: collapse; max-width: 100%; font-variant-numeric: tabular-nums; }}
 .taulong.taulong-sheet th, .taulong.taulong-sheet td {{ white-space: normal; padding: 3px 9px 3px 3px; border-bottom: 1px solid color-mix(in srgb, var(--taulong-ink) 16%, transparent); }}
 .taulong.taulong-sheet thead th {{ vertical-align: bottom; border-bottom: 2px solid color-mix(in srgb, var(--taulong-ink) 55%, transparent); font-weight: 600; }}
-.taulong.taulong-sheet tbody th {{ font-weight: 500; }} .taulong.taulong-sheet .taulong-text {{ overflow-wrap: anywhere; }}
+.taulong.taulong-sheet tbody th {{ font-weight: 500; }} .taulong.taulong-sheet th {{ overflow-wrap: break-word; }} .taulong.taulong-sheet td.taulong-text {{ overflow-wrap: anywhere; }}
 .taulong.taulong-sheet td.taulong-number {{ white-space: nowrap; }} .taulong .taulong-foot {{ display: block; margin-top: 3px; }}
 """
 

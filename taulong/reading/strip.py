@@ -85,18 +85,18 @@ class Strip(Shown):
         )
 
 
+def outcome_of(record: Mapping) -> str:
+    """Return what came of a case in a word: solved, not solved, unscored or owed."""
+    if record["outcome"] != "scored" or not is_given(record["official_reward"]):
+        return "owed" if record["outcome"] == "owed" else "unscored"
+    return "solved" if record["official_reward"] >= 1 else "not solved"
+
+
 def _cell(record: Mapping) -> dict:
-    reward = record["official_reward"]
-    outcome = (
-        "unscored"
-        if record["outcome"] != "scored" or not is_given(reward)
-        else "solved"
-        if reward >= 1
-        else "not solved"
-    )
+    outcome, reward = outcome_of(record), record["official_reward"]
     return {
         "outcome": outcome,
-        "reward": f"{reward:g}" if outcome != "unscored" else None,
+        "reward": f"{reward:g}" if outcome in ("solved", "not solved") else None,
         "commitment": record["commitment"] if is_given(record["commitment"]) else None,
         "gate": record["scope_gate"] == "fail",
     }

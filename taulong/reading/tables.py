@@ -25,7 +25,7 @@ class Table(Shown):
 
     Attributes:
         columns: their names.
-        rows: a text (or anything with one) for each column.
+        rows: a text (or anything with one, or markup) for each column.
         numbers: columns that hold numbers, by index: set to the right.
         notes: footnotes, below the table.
     """
@@ -50,10 +50,11 @@ class Table(Shown):
 
     def _cell(self, tag: str, at: int, value: Any, **attributes: str) -> Markup:
         """Return a cell; its alignment is inline, because a notebook that was not run yet loses its style sheets."""
+        text = value if isinstance(value, Markup) else str(value)
         if at in self.numbers:
-            return element(tag, str(value), kind="number", style="text-align: right", **attributes)
+            return element(tag, text, kind="number", style="text-align: right", **attributes)
         kept = f"{LINES}; " if "\n" in str(value) else ""
-        return element(tag, str(value), kind="text", style=f"{kept}text-align: left", **attributes)
+        return element(tag, text, kind="text", style=f"{kept}text-align: left", **attributes)
 
     @property
     def text(self) -> str:

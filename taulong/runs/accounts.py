@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tqdm import tqdm
@@ -47,27 +47,33 @@ class Account:
         rows: those that are there already.
         max_cases: see :func:`taulong.runs.execution.execute_runs`.
         max_cost: likewise.
+        unsettled: gives what calls have cost that no row counts yet: of cases under way, and of workers that were killed.
 
     Attributes:
         cases, scored, reward: cases with a row; those with a score; the sum of their official rewards.
-        spending: of all attempts at all cases.
+        spending: of all calls so far, whether their case has ended or not.
         failures: number of unscored cases by the word that their reason begins with.
         stopped: which limit ended the work early, or None.
     """
 
     def __init__(
-        self, planned: int, rows: Iterable[dict] = (), max_cases: int | None = None, max_cost: float | None = None
+        self,
+        planned: int,
+        rows: Iterable[dict] = (),
+        max_cases: int | None = None,
+        max_cost: float | None = None,
+        unsettled: Callable[[], Spending] = Spending,
     ):
         check_limits(max_cases, max_cost)
         self.planned, self.max_cases, self.max_cost = planned, max_cases, max_cost
         self.cases = self.scored = self._session = 0
         self.reward = 0.0
-        self.spending = Spending()
+        self._spent, self._unsettled = Spending(), unsettled
         self.failures: Counter[str] = Counter()
         self.stopped: str | None = None
         for row in rows:
             self._count(row, +1)
-            self.spending += spent(row)
+            self._spent += spent(row)
         self._started = time.monotonic()
 
     def add(self, row: dict, replaced: dict | None = None) -> None:
@@ -79,10 +85,15 @@ class Account:
         """
         if replaced is not None:
             self._count(replaced, -1)
-            self.spending -= spent(replaced)
+            self._spent -= spent(replaced)
         self._count(row, +1)
-        self.spending += spent(row)
+        self._spent += spent(row)
         self._session += 1
+
+    @property
+    def spending(self) -> Spending:
+        """See the class."""
+        return self._spent + self._unsettled()
 
     def _count(self, row: dict, sign: int) -> None:
         record = row["record"]
@@ -97,14 +108,22 @@ class Account:
         """Return whether a limit forbids to start one more case beside those under way."""
         if self.max_cases is not None and self._session + under_way >= self.max_cases:
             self.stopped = f"max_cases {self.max_cases} reached"
-        elif self.max_cost is not None and self.spending.unpriced_calls:
-            self.stopped = (
-                f"max_cost {self.max_cost} cannot be kept: {self.spending.unpriced_calls} calls have no price; "
-                "go on without it, or give the model of a new run input_cost_per_token and output_cost_per_token"
-            )
-        elif self.max_cost is not None and self.spending.cost >= self.max_cost:
-            self.stopped = f"max_cost {self.max_cost} reached"
+        elif self.max_cost is not None:
+            spending = self.spending
+            if spending.unpriced_calls:
+                self.stopped = (
+                    f"max_cost {self.max_cost} cannot be kept: {spending.unpriced_calls} calls have no price; "
+                    "go on without it, or give the model of a new run input_cost_per_token and output_cost_per_token"
+                )
+            elif spending.cost >= self.max_cost:
+                self.stopped = f"max_cost {self.max_cost} reached"
         return self.stopped is not None
+
+    @property
+    def as_asked(self) -> bool:
+        """Whether all is well: every planned case is scored, or a limit was reached and none is unscored."""
+        reached = self.stopped is not None and self.stopped.endswith("reached")
+        return self.scored == (self.cases if reached else self.planned)
 
     def time_left(self) -> str:
         """Return how long the rest will take at the pace of this session, e.g. ``01:40 left``."""

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 from taulong.errors import ConfigError
@@ -13,6 +14,7 @@ from taulong.runs.config import RunConfig
 from taulong.runs.estimate import estimate_run
 from taulong.runs.execution import execute_runs
 from taulong.runs.executors import CASE_THREADS, EXECUTORS
+from taulong.runs.interrupts import Interrupted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +61,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would be run and what it would take, and run nothing"
     )
-    parser.add_argument("--fresh", action="store_true", help="run everything again, whatever the folder holds")
+    parser.add_argument(
+        "--fresh", action="store_true", help="run everything again; refused where a model's cases would be lost"
+    )
+    parser.add_argument(
+        "--replace",
+        metavar="NAME",
+        help="the run's name once more: what it holds is moved to NAME.replaced-DIGEST first",
+    )
 
 
 def _json(option: str, text: str) -> dict:
@@ -70,7 +79,7 @@ def _json(option: str, text: str) -> dict:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Execute a run and say what it has come to; return 0 when every planned case is scored."""
+    """Execute a run and say what it has come to; return 0 when all is well, see :attr:`Account.as_asked`."""
     config = RunConfig(
         arguments.shifts,
         tuple(arguments.agents),
@@ -88,19 +97,20 @@ def run(arguments: argparse.Namespace) -> int:
     )
     name = arguments.name or Path(arguments.shifts).stem
     if arguments.dry_run:
-        print(estimate_run(config, name, arguments.fresh))
+        print(estimate_run(config, name, arguments.fresh, arguments.replace))
         return 0
-    limits = {"max_cases": arguments.max_cases, "max_cost": arguments.max_cost}
+    limits = {"max_cases": arguments.max_cases, "max_cost": arguments.max_cost, "replace": arguments.replace}
     spread = {"executor": arguments.executor, "scheduler": arguments.scheduler}
     try:
         folder = execute_runs(config, name, arguments.workers, arguments.fresh, progress=True, **spread, **limits)
-    except KeyboardInterrupt:
+    except Interrupted as interrupt:
+        with suppress(OSError):
+            print(f"taulong: interrupted by {interrupt}; every case that ended is kept", file=sys.stderr, flush=True)
         if any(thread.name.startswith(CASE_THREADS) for thread in threading.enumerate()):
-            print("taulong: interrupted", file=sys.stderr, flush=True)
-            os._exit(130)  # Python would wait at its end for the cases that were dropped
-        raise
+            os._exit(interrupt.exit_code)  # Python would wait at its end for the cases that were dropped
+        return interrupt.exit_code
     account = folder.account
     if account.stopped:
-        print(f"stopped: {account.stopped}")
+        print(f"stopped{' as asked' if account.as_asked else ''}: {account.stopped}")
     print(f"{account}, in {located(folder.path)}")
-    return 0 if account.scored == account.planned else 1
+    return 0 if account.as_asked else 1

@@ -15,7 +15,10 @@ from taulong.shifts.stream import Shift
 if TYPE_CHECKING:
     from taulong.cases.models import Model
 
-TRANSPORT = ("timeout",)  # arguments of a model that change nothing it is asked, so that a resumed run may change them
+TRANSPORT = (
+    "timeout",
+    "deadline",
+)  # arguments of a model that change nothing it is asked, so that a resumed run may change them
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from taulong.runs.claim import claim
 from taulong.runs.config import RunConfig, run_manifest
 from taulong.runs.folder import RunFolder, run_path
 from taulong.runs.units import held_rows
@@ -36,8 +37,8 @@ class Estimate:
         )
 
 
-def estimate_run(config: RunConfig, name: str | Path, fresh: bool = False) -> Estimate:
-    """Return what is left of a run (``fresh``: all of it) and what it will take; runs nothing and writes nothing.
+def estimate_run(config: RunConfig, name: str | Path, fresh: bool = False, replace: str | None = None) -> Estimate:
+    """Return what is left of a run (``fresh``, ``replace``: all of it) and what it will take; runs nothing and writes nothing.
 
     Calls and tokens of a case are the mean of the cases that are done; without one, they are estimated from scripted
     conversations and the lengths of the prompts (policy and tools), which are sent again with every call.
@@ -51,8 +52,9 @@ def estimate_run(config: RunConfig, name: str | Path, fresh: bool = False) -> Es
     shifts = read_shifts(config.shifts)
     folder = RunFolder(run_path(name))
     manifest = run_manifest(config)
-    folder.check_same_run(manifest, fresh)
-    _, done = held_rows(config.units(shifts), {} if fresh else folder.rows())
+    if replace is None:
+        claim(folder, manifest, fresh)
+    _, done = held_rows(config.units(shifts), {} if fresh or replace is not None else folder.rows())
     planned, calls, tokens = manifest["planned_cases"], 0, 0
     owed = {side: 0 for side in ("agent", "user")}
     for unit, rows in done.items():

@@ -2,14 +2,16 @@
 
 import multiprocessing
 import os
-import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from math import ceil
+from pathlib import Path
 
 from taulong.errors import ConfigError
+from taulong.runs.interrupts import ignore_interrupts
+from taulong.runs.ledger import TOPIC, append
 
 EXECUTORS = ("serial", "threads", "processes", "cluster")
 MODEL_THREADS = 16
@@ -26,13 +28,16 @@ class _Here(Executor):
 
 
 @contextmanager
-def new_executor(kind: str, workers: int | None, scheduler: str | None) -> Iterator[tuple[Executor, int]]:
+def new_executor(
+    kind: str, workers: int | None, scheduler: str | None, ledger: Path | None = None
+) -> Iterator[tuple[Executor, int]]:
     """Give an executor and the number of units to have under way in it.
 
     Args:
         kind: one of :data:`EXECUTORS`.
         workers: units at once; None, for a scheduler alone, is as many as its workers have threads.
         scheduler: address of a dask.distributed scheduler, which stands before the kind.
+        ledger: where calls are noted that workers report, who do not see it.
     """
     if scheduler or kind == "cluster":
         try:
@@ -49,6 +54,8 @@ def new_executor(kind: str, workers: int | None, scheduler: str | None) -> Itera
                     "dask.distributed scheduler, e.g. tcp://10.0.0.1:8786"
                 ) from error
             with client:
+                if ledger is not None:
+                    client.subscribe_topic(TOPIC, lambda event: append(ledger, event[1]))
                 try:
                     yield client.get_executor(pure=False), workers or sum(client.nthreads().values())
                 except KilledWorker as error:
@@ -76,14 +83,14 @@ def _dropping(pool: Executor) -> Iterator[Executor]:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in multiprocessing.active_children():
             if process not in others:
-                process.terminate()
+                process.kill()  # it ignores SIGTERM
         raise
     pool.shutdown()
 
 
 def _serve_parent() -> None:
-    """Have a process of a pool ignore Ctrl-C, and end with the one that submits, however that ends."""
-    _ignore_interrupts()
+    """Have a process of a pool ignore interrupts, and end with the one that submits, however that ends."""
+    ignore_interrupts()
     parent = multiprocessing.parent_process()
     assert parent, "a pool's process has a parent"
 
@@ -92,11 +99,6 @@ def _serve_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
-
-
-def _ignore_interrupts() -> None:
-    """Have a worker process ignore Ctrl-C: the one that submits waits for its cases and keeps them."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
@@ -113,5 +115,5 @@ def _local_cluster(workers: int) -> Iterator[str]:
         LocalCluster(n_workers=processes, threads_per_worker=threads, dashboard_address="127.0.0.1:0") as cluster,
     ):
         with Client(cluster) as client:
-            client.run(_ignore_interrupts)
+            client.run(ignore_interrupts)
         yield cluster.scheduler_address

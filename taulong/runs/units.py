@@ -11,6 +11,7 @@ from taulong.shifts.stream import Case, Shift
 if TYPE_CHECKING:
     from taulong.cases.models import Model
     from taulong.memory.modes import Memory
+    from taulong.runs.ledger import Notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +63,22 @@ class Unit:
         return replace(memory, mode=mode, state=row["transcript"]["memory_after"])
 
 
-def run_step(unit: Unit, step: int, memory: "Memory") -> dict:
-    """Return the row of one step of a unit: ``record``, ``transcript``, ``seconds``, ``memory_seconds`` and ``retries``."""
+def run_step(unit: Unit, step: int, memory: "Memory", notes: "Notes | None" = None) -> dict:
+    """Return the row of one step of a unit: ``record``, ``transcript``, ``seconds``, ``memory_seconds`` and ``retries``.
+
+    With ``notes``, each model call is written down there before its answer is used, and the row names its ``attempt``.
+    """
     from taulong.cases.case import run_case
 
     _, case = unit.steps[step]
-    outcome = run_case(unit.shift, case, memory, unit.agent, unit.trial, unit.user, unit.log_prompts, unit.memory_llm)
+    arguments = (unit.shift, case, memory, unit.agent, unit.trial, unit.user, unit.log_prompts, unit.memory_llm)
+    if notes is None:
+        outcome, named = run_case(*arguments), {}
+    else:
+        attempt, note = notes.of(unit.case_keys()[step])
+        outcome, named = run_case(*arguments, note), {"attempt": attempt}
     return {
+        **named,
         "record": outcome.record,
         "transcript": outcome.transcript,
         "seconds": round(outcome.seconds, 6),

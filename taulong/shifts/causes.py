@@ -6,10 +6,10 @@ phone and asking the task's own assertion.
 """
 
 from dataclasses import dataclass
-from functools import cache
 
 from taulong import backend
 from taulong.backend import Action, Task, ToolCall, ToolType
+from taulong.once import once
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Cause:
         return " then ".join(_call_text(action) for action in self.fix)
 
 
-@cache
+@once
 def recurring_causes() -> dict[str, Cause]:
     """Return the recurring causes by name, in tau2's task order.
 
@@ -59,7 +59,7 @@ def corrective_tools() -> frozenset[str]:
     return frozenset(causes_by_tool())
 
 
-@cache
+@once
 def causes_by_tool() -> dict[str, str]:
     """Return the cause that each corrective tool can resolve, by the tool's name.
 
@@ -73,7 +73,7 @@ def causes_by_tool() -> dict[str, str]:
     return found
 
 
-@cache
+@once
 def signs() -> dict[str, frozenset[tuple[str, str]]]:
     """Return what shows each recurring cause: (tool, answer) of the customer's READ tools that no other cause's phone gives.
 
@@ -96,14 +96,14 @@ def signs() -> dict[str, frozenset[tuple[str, str]]]:
     }
 
 
-@cache
+@once
 def fixed_sign() -> tuple[str, str]:
     """Return (tool, answer) by which the customer sees that picture messages can be sent: no broken phone gives it."""
     call = ToolCall(name="can_send_mms", arguments={}, requestor="user")
     return call.name, backend.new_environment().get_response(call).content
 
 
-@cache
+@once
 def routine_resets() -> frozenset[str]:
     """Return the customer tools that run anything again and change no setting: reboot, SIM reseat, airplane toggle.
 
@@ -136,7 +136,7 @@ def _single_cause_tasks(family: str) -> list[Task]:
     return [task for task in backend.telecom_tasks() if task.id.startswith(f"[{family}]") and "|" not in task.id]
 
 
-@cache
+@once
 def _customer_write_tools() -> frozenset[str]:
     kit = backend.new_environment().user_tools
     return frozenset(name for name in kit.tools if kit.tool_type(name) == ToolType.WRITE)

@@ -22,6 +22,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "rare",
             "smooth",
         ],
+        "exposure": ["evidence_seen"],
         "figures.caps": ["CAP_COLUMNS", "cap_table", "plot_caps"],
         "figures.curves": ["AXES", "CHANCE", "CURVE_COLUMNS", "curve_table", "plot_curves"],
         "figures.evidence": ["EVIDENCE_COLUMNS", "STAGES", "evidence_table", "plot_evidence"],

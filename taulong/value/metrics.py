@@ -14,6 +14,7 @@ import pandas as pd
 from taulong.errors import DataError, check_name
 from taulong.memory.names import MEMORY_MODES, second_pass
 from taulong.paths import shown
+from taulong.value.exposure import evidence_seen
 
 AGENTS = (
     "learner",
@@ -33,7 +34,8 @@ VERSION_FIELDS = (
     "split", "taulong_version", "grader_version", "tau2_distribution", "tau2_version", "tau2_data", "shift_config",
 )  # fmt: skip
 CASE_FIELDS = (
-    "shift_id", "case_id", "split", "seed", "position", "population", "cause", "recurring_cause", "teaching_seen",
+    "shift_id", "case_id", "split", "seed", "position", "population", "cause", "recurring_cause", "regime",
+    "teaching_seen",
 )  # fmt: skip
 ARM_FIELDS = ("agent", "memory_mode", "trial")  # trial only where cases were run more than once
 
@@ -49,7 +51,7 @@ class IncompleteRecords(DataError):
 def read_table(run: str | Path) -> pd.DataFrame:
     """Return the table of a run folder: its records, and a row for every case it owes.
 
-    Adds ``notebook_cap`` and ``shift_config``, a digest of the rest of the shifts' configuration: runs that differ in
+    Adds ``evidence_seen``, see :func:`taulong.value.exposure.evidence_seen`, ``notebook_cap`` and ``shift_config``, a digest of the rest of the shifts' configuration: runs that differ in
     the cap alone may be compared.
 
     Args:
@@ -78,7 +80,8 @@ def read_table(run: str | Path) -> pd.DataFrame:
     config = dict(manifest["shift_config"])
     cap = config.pop("notebook_cap")
     digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:12]
-    return with_owed(folder.records(), planned).assign(notebook_cap=cap, shift_config=digest)
+    table = with_owed(folder.records(), planned).assign(notebook_cap=cap, shift_config=digest)
+    return table.assign(evidence_seen=evidence_seen(table)) if "evidence_shown" in table else table
 
 
 def with_owed(records: pd.DataFrame, planned: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -189,15 +192,19 @@ def case_metrics(table: pd.DataFrame) -> pd.DataFrame:
     Columns: agent, memory_mode, metric, reward, value, low, high, total, scored, planned, count. ``value`` is total
     over planned and is missing unless every planned case is scored; ``low`` and ``high`` are what it would be if each
     case without a score had failed or succeeded. ``masked_`` is the testing population. The transfer rate does not
-    depend on a reward (``reward`` is then ``either``). Owed cases whose population no arm knows are not in any of
+    depend on a reward (``reward`` is then ``either``), nor does the stale rate: the share of testing cases after a change of
+    the recurring cause in which the fix of an earlier regime was applied; it is there where causes change. Owed cases whose population no arm knows are not in any of
     these.
     """
     wanted = [(name, population, reward, reward) for name, population in ACCURACIES.items() for reward in REWARDS]
     wanted.append(("masked_transfer_rate", "testing", "transferred", "either"))
+    if {"stale", "regime"} <= set(table):
+        wanted.append(("stale_rate", "testing", "stale", "either"))
     rows = []
     for arm, group in table.groupby(["agent", "memory_mode"], sort=False):
         for metric, population, column, reward in wanted:
-            values = scores(group[group["population"] == population], column)
+            own = group[group["population"] == population]
+            values = scores(own[own["regime"] > 0] if column == "stale" else own, column)
             if len(values):
                 row = {"agent": arm[0], "memory_mode": arm[1], "metric": metric, "reward": reward}
                 rows.append(row | _share(values))

@@ -23,7 +23,7 @@ from taulong.cases import orchestrator
 from taulong.cases.agents import AGENTS, ScriptedAgent
 from taulong.cases.customer import ScriptedCustomer
 from taulong.cases.environment import CaseEnvironment, MemoryTools
-from taulong.cases.remembering import MemoryAtWork
+from taulong.cases.remembering import MemoryAtWork, Remembered
 from taulong.draws import Streams
 from taulong.memory.modes import first_memory
 from taulong.paths import AUDIT, atomic_write

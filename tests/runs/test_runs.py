@@ -133,7 +133,7 @@ def test_deleted_rows_are_owed_and_run_again(config, tmp_path, reference, kept, 
     assert contents(execute_runs(config, folder.path, progress=False)) == reference
 
 
-def interrupted(config, path, monkeypatch, after, fresh=False):
+def interrupted(config, path, monkeypatch, after, **options):
     """Execute a run that is interrupted after so many cases."""
     left = iter(range(after))
     whole = cases.run_case
@@ -146,7 +146,7 @@ def interrupted(config, path, monkeypatch, after, fresh=False):
     with monkeypatch.context() as patch:
         patch.setattr(cases, "run_case", run_case)
         with pytest.raises(KeyboardInterrupt):
-            execute_runs(config, path, fresh=fresh, progress=False)
+            execute_runs(config, path, progress=False, **options)
 
 
 @pytest.mark.parametrize("after", [0, 1, 4, 11, 31])
@@ -264,10 +264,10 @@ def test_a_kill_between_the_result_files_loses_nothing(config, tmp_path, referen
         writes.append(path)
         if len(writes) == stop:
             raise KeyboardInterrupt
-        whole(path, content)
+        return whole(path, content)
 
-    whole, first = folders.atomic_write, 2  # the first write is the manifest
-    for stop in (first, first + 1, first + 2):
+    whole = folders.atomic_write
+    for stop in range(2, 7):  # the first write is the manifest, the last one too, with the digests of the files
         writes.clear()
         folder = tmp_path / f"run-{stop}"
         with monkeypatch.context() as patch:
@@ -317,7 +317,7 @@ def test_an_unscored_case_is_owed_again_with_all_that_follow_it(shifts, tmp_path
 def test_a_changed_configuration_is_refused_naming_the_field(config, tmp_path, change, field):
     interrupted_run = execute_runs(config, tmp_path / "run", progress=False)
     before = contents(interrupted_run)
-    with pytest.raises(DataError, match=rf"run: .*another configuration: {field} is .*fresh"):
+    with pytest.raises(DataError, match=rf"run: .*another configuration: {field} is .*--replace run"):
         execute_runs(replace(config, **change), tmp_path / "run", progress=False)
     assert contents(interrupted_run) == before
 
@@ -343,12 +343,17 @@ def test_other_shifts_of_the_same_name_are_refused(config, tmp_path):
         execute_runs(replace(config, shifts=str(other)), tmp_path / "run", progress=False)
 
 
-def test_a_fresh_run_never_mixes_with_the_rows_of_another_configuration(config, tmp_path, monkeypatch):
-    execute_runs(config, tmp_path / "run", progress=False)
+def test_a_run_of_another_configuration_is_moved_aside_and_never_mixed_with_or_lost(config, tmp_path, monkeypatch):
+    held = contents(execute_runs(config, tmp_path / "run", progress=False))
     other = write_shifts(pair(patience=5), tmp_path / "pair.jsonl")
     changed = replace(config, shifts=str(other))
     reference = contents(execute_runs(changed, tmp_path / "whole", progress=False))
-    interrupted(changed, tmp_path / "run", monkeypatch, 3, fresh=True)
+    with pytest.raises(DataError, match="holds a run of another configuration"):
+        execute_runs(changed, tmp_path / "run", fresh=True, progress=False)
+    assert contents(RunFolder(tmp_path / "run")) == held
+    interrupted(changed, tmp_path / "run", monkeypatch, 3, replace="run")
+    (aside,) = tmp_path.glob("run.replaced-*")
+    assert contents(RunFolder(aside)) == held
     assert contents(execute_runs(changed, tmp_path / "run", progress=False)) == reference
 
 

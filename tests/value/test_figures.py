@@ -132,21 +132,22 @@ def stages(table, agent):
 
 
 def test_evidence_is_followed_from_written_to_resolved(table):
-    everything = dict.fromkeys(("written", "kept", "consulted", "applied", "resolved"), 32)
+    everything = dict.fromkeys(("written", "kept", "applied", "resolved"), 32)
     assert stages(table, "learner") == everything
-    assert stages(table, "transferrer") == {**everything, "consulted": 0, "applied": 0, "resolved": 0}
+    assert stages(table, "transferrer") == {**everything, "applied": 0, "resolved": 0}
     guesser = stages(table, "guesser")
-    assert guesser["consulted"] == 32 > guesser["applied"] == guesser["resolved"] > 0
+    assert guesser["kept"] == 32 > guesser["applied"] == guesser["resolved"] > 0
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"notebook_writes": 0}, [0, 0, 0, 0, 0]),
-        ({"fix_in_notebook": False}, [8, 0, 0, 0, 0]),
-        ({"commitment": None}, [8, 8, 0, 0, 0]),
-        ({"commitment": "reboot_device"}, [8, 8, 8, 0, 0]),
-        ({"official_reward": 0.0}, [8, 8, 8, 8, 0]),
+        ({"notebook_writes": 0}, [0, 0, 0, 0]),
+        ({"fix_in_notebook": False}, [8, 0, 0, 0]),
+        ({"commitment": None}, [8, 8, 0, 0]),
+        ({"commitment": "reboot_device", "official_reward": 0.0}, [8, 8, 0, 0]),
+        ({"commitment": "set_apn_settings"}, [8, 8, 8, 8]),
+        ({"official_reward": 0.0}, [8, 8, 8, 0]),
     ],
 )
 def test_each_stage_reads_its_field(change, expected):
@@ -161,7 +162,7 @@ def test_each_stage_reads_its_field(change, expected):
 def test_a_note_written_in_the_case_itself_comes_too_late():
     records = make_records(modes=("notebook",), num_shifts=1)
     records["notebook_writes"] = (records["position"] == 8).astype(int)
-    assert evidence_table(with_owed(records), CAUSES)["cases"].tolist() == [0] * 5
+    assert evidence_table(with_owed(records), CAUSES)["cases"].tolist() == [0] * 4
 
 
 def test_a_cause_without_a_tool_is_refused(table):

@@ -13,9 +13,8 @@ from taulong.value.metrics import MODES, scores, solved
 
 STAGES = {
     "written": "the agent wrote its notebook in an earlier case of the shift",
-    "kept": "and the fix is named in the text it is shown",
-    "consulted": "and it committed a corrective tool with that text in view (the record has no sign of reading itself)",
-    "applied": "and the tool it committed is the recurring fix",
+    "kept": "and the text it is shown tells the fix, by its tool or in words, and no other",
+    "applied": "and it committed the recurring fix",
     "resolved": "and the official reward is 1",
 }
 EVIDENCE_COLUMNS = ("agent", "memory_mode", "stage", "meaning", "cases", "total", "share", "outside", "shifts")
@@ -29,8 +28,8 @@ def evidence_table(table: pd.DataFrame, corrective_tools: Mapping[str, str], mod
         mode: the memory mode whose cases are followed.
 
     The stages, from the fields of the record (``STAGES`` has the words): notebook_writes > 0 in an earlier case of the
-    shift; fix_in_notebook; a commitment; the commitment is the corrective tool of the recurring cause; official_reward
-    is 1. ``outside`` is how many cases were resolved without passing all stages: lucky guesses. Empty where the mode
+    shift; fix_in_notebook; the commitment is the corrective tool of the recurring cause, or another one that resolved the case;
+    official_reward is 1. ``outside`` is how many cases were resolved without passing all stages: lucky guesses. Empty where the mode
     was not run; a case of several trials counts once for each.
 
     Columns: agent, memory_mode, stage, meaning, cases, total, share, outside, shifts, partial.
@@ -51,8 +50,8 @@ def evidence_table(table: pd.DataFrame, corrective_tools: Mapping[str, str], mod
         checks = {
             "written": own["written"],
             "kept": own["fix_in_notebook"].eq(True),
-            "consulted": own["commitment"].notna(),
-            "applied": own["commitment"].eq(own["recurring_cause"].map(corrective_tools)),
+            "applied": own["commitment"].eq(own["recurring_cause"].map(corrective_tools))
+            | (own["commitment"].notna() & own["resolved"]),
             "resolved": own["resolved"],
         }
         counts = {stage: int((reached := reached & check).sum()) for stage, check in checks.items()}
