@@ -94,7 +94,7 @@ def read_sweep(path: str | Path) -> tuple[str, list[Point]]:
                 f'{parameter}: "{target}-{{point}}"'
             )
     name = sweep.get("name", path.stem)
-    if Path(name).name != name:
+    if Path(name).name != name or name == "..":
         raise ConfigError(f"{path.name}: name is {name!r}; accepted: the name of one folder, made in {shown(OUTPUTS)}")
     return name, points
 

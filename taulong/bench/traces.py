@@ -9,6 +9,7 @@ from pathlib import Path
 from taulong.errors import DataError
 from taulong.memory.names import current_name
 from taulong.paths import atomic_write, located
+from taulong.runs.folder import check_row
 from taulong.shifts.configuration import ShiftConfig
 from taulong.shifts.files import read_shifts, shift_paths, write_shifts
 from taulong.shifts.generation import generate_shift
@@ -26,12 +27,14 @@ class Rollout:
         task: its ``TaskData`` as plain data: split, seed, shift_config, memory_mode, user_llm, ...
         model: the agent's.
         rows: of the cases that were run, as from :func:`taulong.runs.units.run_unit`; fewer than planned where it broke down.
+        sampling: how the model's answers were sampled, as JSON: part of what the agent is.
     """
 
     path: Path
     task: dict
     model: str
     rows: list[dict]
+    sampling: str = "{}"
 
     @property
     def agent(self) -> str:
@@ -48,41 +51,71 @@ def read_rollouts(folder: str | Path) -> list[Rollout]:
         DataError: there is none, or a line is damaged.
     """
     folder = Path(folder)
-    rollouts = []
+    rollouts: dict[object, Rollout] = {}
     for path in sorted(folder.rglob("traces.jsonl")):
         for number, trace in _traces(path):
             try:
                 if trace["task"]["type"] != TASK:
                     continue
-                agent = trace["agent"]
-                model = agent["model"] if "model" in agent else agent["config"]["model"]
-                data = trace["task"]["data"]
-                data["memory_mode"] = current_name(data["memory_mode"])
-                rollouts.append(Rollout(path, data, model, [_renamed(row) for row in trace["info"].get("cases", [])]))
-            except (KeyError, TypeError) as error:
+                rollout = _rollout(path, trace)
+            except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+                what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
                 raise DataError(
-                    f"{path.parent.name}/{path.name}, line {number}: not a trace of verifiers ({error!r})"
+                    f"{path.parent.name}/{path.name}, line {number}: not a trace of verifiers ({what})"
                 ) from error
+            place = trace.get("id") or (path, number)
+            if place not in rollouts or len(rollouts[place].rows) < len(rollout.rows):  # a replay beside its source
+                rollouts[place] = rollout
     if not rollouts:
         raise DataError(
             f"{folder.name}: no rollout of taulong-bench-v1 in it; accepted: an outputs folder of verifiers' eval"
         )
-    return rollouts
+    return list(rollouts.values())
 
 
-def _renamed(row: dict) -> dict:
-    """Return a row under the name that its memory mode has now."""
+def _rollout(path: Path, trace: dict) -> Rollout:
+    """Return the rollout of a trace; raises KeyError, TypeError or ValueError that says in what it is none."""
+    agent, task = trace["agent"], trace["task"]["data"]
+    config = agent if "model" in agent else agent["config"]
+    for field, kind in (("split", str), ("seed", int), ("shift_config", dict), ("memory_mode", str)):
+        if not isinstance(task[field], kind) or isinstance(task[field], bool):
+            raise ValueError(f"task.data.{field} is {task[field]!r:.60}")
+    if not isinstance(config["model"], str):
+        raise ValueError(f"agent.model is {config['model']!r:.60}")
+    rows = (trace.get("info") or {}).get("cases") or []
+    if not isinstance(rows, list):
+        raise ValueError("info.cases is not a list")
+    for row in rows:
+        check_row(row)
+        if "record" not in row:
+            raise ValueError("a case without its record")
+        _rename(row)
+        for reward in ("official_reward", "gated_reward"):
+            value = row["record"].get(reward)
+            if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
+                raise ValueError(f"{reward} is {value!r:.60}, accepted: 0 to 1")
+    task["memory_mode"] = current_name(task["memory_mode"])
+    sampling = {name: value for source in (agent, config) for name, value in source.items() if "sampling" in name}
+    return Rollout(path, task, config["model"], rows, json.dumps(sampling, sort_keys=True))
+
+
+def _rename(row: dict) -> None:
+    """Give a row the name that its memory mode has now."""
     for part in (row["record"], row["transcript"]):
         part["memory_mode"] = current_name(part["memory_mode"])
-    return row
 
 
 def _traces(path: Path) -> Iterator[tuple[int, dict]]:
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+    # lines end at "\n" alone: a model may have said another sign that ends lines elsewhere
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    for number, line in enumerate(lines if lines[-1] else lines[:-1], start=1):
         try:
             row = json.loads(line)
-            yield from ((number, trace) for trace in row.get("traces", [row]))
-        except (ValueError, AttributeError) as error:
+            traces = row.get("traces", [row])
+            if not isinstance(traces, list) or not all(isinstance(trace, dict) for trace in traces):
+                raise ValueError("traces is not a list of objects")
+            yield from ((number, trace) for trace in traces)
+        except (ValueError, AttributeError, RecursionError) as error:
             raise DataError(
                 f"{path.parent.name}/{path.name}, line {number}: not JSON, or cut short ({error}); remove the line"
             ) from error
@@ -173,9 +206,16 @@ def _memory_args(rollouts: list[Rollout]) -> dict[str, dict]:
 
 def _common(rollouts: list[Rollout]) -> dict:
     """Return the task data that all rollouts have in common; raises DataError for the first that does not fit."""
+    from taulong import __version__
     from taulong.backend import installation
+    from taulong.graders.verdicts import GRADER_VERSION
 
-    first, data = rollouts[0].task, installation().data_digest
+    first, sampled = rollouts[0].task, {rollouts[0].agent: rollouts[0]}
+    versions = {
+        "tau2_data": installation().data_digest,
+        "grader_version": GRADER_VERSION,
+        "taulong_version": __version__,
+    }
     if "mark" not in first["shift_config"]:
         raise DataError(
             f"{rollouts[0].path.parent.name}: was run by a version whose shifts had one mark each, which this one cannot "
@@ -188,14 +228,22 @@ def _common(rollouts: list[Rollout]) -> dict:
                     f"{rollout.path.parent.name}: {field} is {value!r} there and {first.get(field)!r} in "
                     f"{rollouts[0].path.parent.name}; import them apart"
                 )
+        if (other := sampled.setdefault(rollout.agent, rollout)).sampling != rollout.sampling:
+            raise DataError(
+                f"{rollout.path.parent.name}: {rollout.agent} was sampled as {rollout.sampling} there and as "
+                f"{other.sampling} in {other.path.parent.name}; these are two agents, import them apart"
+            )
         for row in rollout.rows:
-            if (ran := row["record"]["tau2_data"]) != data:
-                raise DataError(f"{rollout.path.parent.name}: was run with tau2 data {ran}; installed is {data}")
+            for field, installed in versions.items():
+                if (ran := row["record"].get(field)) != installed:
+                    raise DataError(
+                        f"{rollout.path.parent.name}: was run with {field.replace('_', ' ')} {ran}; installed is {installed}"
+                    )
     return {"user_llm": None, **first}
 
 
 def _write_shifts(shifts: list[Shift], name: str, run) -> None:
-    if (run.path / "manifest.json").exists() or Path(name).name != name:
+    if (run.path / "manifest.json").exists() or Path(name).name != name or name in (".", ".."):
         raise DataError(f"name: {name!r} is that of a run already, or no name; choose another name")
     if shift_paths(name)[0].exists() and read_shifts(name) != shifts:
         raise DataError(f"name: {name!r} is that of another set of shifts already; choose another name")

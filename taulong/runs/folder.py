@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from taulong.errors import DataError, RunError, near
+from taulong.errors import ConfigError, DataError, RunError, near
 from taulong.memory.names import current_name
 from taulong.paths import RUNS, atomic_write, naming
 from taulong.runs.accounts import Account
@@ -54,8 +54,10 @@ TRANSCRIPT_TYPES: dict[str, tuple[type, ...]] = KEY_TYPES | {
 
 
 def run_path(name: str | Path) -> Path:
-    """Return the path of a run folder, by name below data/runs or by path."""
+    """Return the path of a run folder, by name below data/runs or by path; raises ConfigError for ``.`` and ``..``."""
     path = Path(name)
+    if path.name in ("", ".", ".."):
+        raise ConfigError(f"run: {str(name)!r} is no name of a folder; accepted: a name below data/runs, or a path")
     return path if len(path.parts) > 1 else RUNS / path
 
 
@@ -303,7 +305,7 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict]]:
             line = data.decode("utf-8", errors="replace").removesuffix("\n")
             try:
                 row = json.loads(line)
-                _check_row(row)
+                check_row(row)
                 for part in (row["record"], row["transcript"]) if "record" in row else (row,):
                     part["memory_mode"] = current_name(part["memory_mode"])
             except (ValueError, RecursionError) as error:
@@ -317,7 +319,7 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict]]:
             yield line, row
 
 
-def _check_row(row: object) -> None:
+def check_row(row: object) -> None:
     """Raise ValueError that names the field in which this is no row of a run."""
     if not isinstance(row, dict):
         raise ValueError(f"a {type(row).__name__}, not an object")

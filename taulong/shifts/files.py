@@ -19,7 +19,7 @@ def shift_paths(name: str | Path) -> tuple[Path, Path]:
     """Return (JSON Lines file, manifest file) of a set of shifts, by name below data/shifts or by path."""
     path = Path(name)
     if path.suffix != ".jsonl":
-        if Path(path.name) != path or not path.name:
+        if Path(path.name) != path or path.name in ("", ".", ".."):
             raise ConfigError(
                 f"shifts: {str(name)!r} is no name; accepted: a name, for data/shifts, or a path that ends in .jsonl"
             )

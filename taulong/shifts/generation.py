@@ -37,7 +37,9 @@ def generate_shift(config: ShiftConfig, split: str, seed: int) -> Shift:
     regimes = _regimes(config, split, seed)
     marks = _marks(config, split, seed) if config.mark == "model" else ()
     unmarked = [model for model in phone_models() if model not in marks]
-    cases, taken, looked_alike = [], set(), Counter()
+    cases: list[Case] = []
+    taken: set[str] = set()
+    looked_alike: Counter[int] = Counter()
     for position, where in enumerate(place(config, split, seed), start=1):
         cause = recurring = regimes[where.regime][where.fleet]
         model = marks[where.fleet] if marks else None
