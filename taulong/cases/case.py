@@ -216,7 +216,7 @@ def _stage(
         agent=with_query(player, at_work, environment.policy) if at_work.wants_query else player,
         user=calls["user"].customer(environment.user_tools, task)
         if "user" in calls
-        else ScriptedCustomer(task.user_scenario),
+        else ScriptedCustomer(task.user_scenario, environment),
         environment=environment,
         task=task,
         max_steps=shift.config.max_steps,

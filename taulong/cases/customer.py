@@ -6,11 +6,14 @@ for is read by :mod:`taulong.cases.requests`; what the phone answers is quoted w
 
 import re
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from taulong import backend
-from taulong.cases.requests import PLAIN, SENTENCE, MissingArgument, requested_calls
+from taulong.cases.environment import MASKED_ANSWERS, NOT_CARRIED_OUT
+from taulong.cases.grammar import PHONE, PLAIN, SENTENCE
+from taulong.cases.requests import Heard, Request, hear
 from taulong.once import once
+from taulong.shifts.causes import corrective_tools
 
 FIRST_PERSON = (
     (r"\byou (?=mobile data)", "my "),
@@ -26,15 +29,25 @@ SOLVED = (  # (the complaint speaks of, tool that verifies, answer that settles 
     ("speed", "run_speed_test", re.compile(r"\(Excellent\)")),
     ("no service", "check_status_bar", re.compile("\U0001f4f6")),
 )
+SHOWS_NOTHING = "The phone shows no status right now."
 TRANSFERRED = "YOU ARE BEING TRANSFERRED TO A HUMAN AGENT"
-GIVEN_UP = re.compile(
-    r"\b(?:cannot|can't|could not|couldn't|unable to|not able to) (?:resolve|solve|fix|help|assist)"
-    r"|\bnothing (?:more|else|further)\b|\bgood ?bye\b|\bhave a (?:\w+ )?(?:day|evening|weekend)\b|\btake care\b"
-    r"|\bclos\w+ (?:the|this|your) (?:case|ticket)\b"
+OVER = re.compile(  # said plainly: it is over, or nothing can be done
+    r"\b(?:nothing (?:more|else|further)(?: that)? (?:i|we) can|good ?bye\b|have a (?:\w+ )?(?:day|evening|weekend|night)\b"
+    r"|(?:i am|i'm|we are|we're|i was) (?:unable|not able) to (?:resolve|solve|fix) (?:your|this|the)|(?:i|we) (?:cannot|can't) (?:resolve|solve|fix) (?:your|this|the|it)\b"
+    r"|(?:i|we)(?:'ll| will|'m going to| am going to)? (?:now )?clos\w+ (?:the|this|your) (?:case|ticket))(?![^.!?]*\bbut\b)"
 )
+SOLVED_ASKED = re.compile(r"\banything else\b|\bfurther (?:help|assistance|questions)\b|\bother (?:questions|issues)\b")
 OFFER = re.compile(
-    r"\b(?:would you like|do you want|shall i|should i|may i|are you (?:ready|ok|okay|willing)|do you (?:agree|accept)"
+    r"\b(?:would you like|do you want|shall i|should i|may i|are you (?:ready|ok|okay|willing|comfortable|happy)|do you (?:agree|accept)"
     r"|is (?:that|this|it) (?:ok|okay|all right|alright|fine))\b"
+)
+CHOICE = re.compile(r"\b(?:prefer|rather|which (?:one|option|of))\b|\bor (?!not\b|any|if\b|run into|need)")
+TRANSFER_OFFERED = re.compile(
+    r"\b(?:transfer|connect|pass|hand|escalat)\w*\b.{0,40}\b(?:agent|specialist|team|colleague|human|representative|support)"
+)
+STEPS_TO_SCREEN = re.compile(  # instructions that change nothing by themselves
+    r"\b(?:open|go|head|navigate|scroll|swipe|find|tap|press|locate|visit|hit|click|look|pull|hold|wait|choose|select|pick|launch|enter|try|help|follow"
+    r"|start|begin|continue|proceed|stay|let|keep|give|reply|call|contact|reach|remember|check|confirm|tell|report|work|walk|move|take|get|do|know|see)\b"
 )
 ASKED = re.compile(r"\?|\b(?:provide|share|give|tell|confirm|need|let me know|please)\b")
 QUESTIONS = (  # (what the agent asks for, word of the known facts that answers it, name when the facts are silent)
@@ -74,18 +87,26 @@ class CustomerState:
     Attributes:
         greeted: the complaint was made.
         calls: tool calls made so far, which number their ids ("customer-1", ...).
-        pending: calls asked for and not made yet.
-        running: call id -> wording of a call whose answer is awaited.
+        pending: requests to be carried out.
+        running: call id -> (request, wording) of a call whose answer is awaited.
+        waiting: a request that depends on the answer to the running call.
+        asked: call id -> the clause that asked for the call.
+        offered: what the agent offered last, for a later "please go ahead".
         lines: lines of the next message to the agent.
         solved: the last verification says that the problem is gone.
+        not_understood: messages of the agent that were not understood.
     """
 
     greeted: bool = False
     calls: int = 0
-    pending: list[tuple[str, dict]] = field(default_factory=list)
-    running: dict[str, str] = field(default_factory=dict)
+    pending: list[Request] = field(default_factory=list)
+    running: dict[str, tuple[Request, str]] = field(default_factory=dict)
+    waiting: Request | None = None
+    asked: dict[str, str] = field(default_factory=dict)
+    offered: tuple[Request, ...] = ()
     lines: list[str] = field(default_factory=list)
     solved: bool = False
+    not_understood: int = 0
 
 
 @once
@@ -99,13 +120,16 @@ class ScriptedCustomer(backend.BaseUser):
 
     Args:
         scenario: a task's ``user_scenario``, or its ``instructions``.
+        environment: the one that holds the phone, whose switches the customer sees; without it the customer looks with a
+            tool before it turns a switch.
     """
 
-    def __init__(self, scenario):
+    def __init__(self, scenario, environment=None):
         instructions = getattr(scenario, "instructions", scenario)
         super().__init__(instructions=str(scenario))
         self.complaint = first_person(instructions.reason_for_call)
         self.facts = re.split(r"(?<=\.)\s+", first_person(instructions.known_info or ""))
+        self.environment = environment
         subject = self.complaint.lower()
         self.verification = next((row[1:] for row in SOLVED if row[0] in subject), (None, None))
         self.terms = _terms(instructions.task_instructions or "")
@@ -118,7 +142,7 @@ class ScriptedCustomer(backend.BaseUser):
                 state.greeted = True
                 for call in message.tool_calls or ():
                     state.calls += 1
-                    state.running[call.id] = _wording(call.name, call.arguments)
+                    state.running[call.id] = Request(call.name), _wording(call.name, call.arguments)
             elif isinstance(message, backend.ToolMessage):
                 self._note(message, state)
         state.lines.clear()
@@ -141,40 +165,107 @@ class ScriptedCustomer(backend.BaseUser):
             self._note(message, state)
         else:
             self._listen(message.content or "", state)
-        if state.pending:
-            tool, arguments = state.pending.pop(0)
-            state.calls += 1
-            call = backend.ToolCall(
-                id=f"customer-{state.calls}", name=tool, arguments=deepcopy(arguments), requestor="user"
-            )
-            state.running[call.id] = _wording(tool, arguments)
+        call = self._next_call(state)
+        if call is not None:
             return backend.UserMessage(role="user", tool_calls=[call], cost=0.0), state
         said, state.lines = "\n".join(state.lines), []
         return backend.UserMessage(role="user", content=said, cost=0.0), state
+
+    def _next_call(self, state: CustomerState):
+        """Return the next call to be made, or None: conditions and switches are looked at first."""
+        if not state.pending:
+            return None
+        request = state.pending.pop(0)
+        tool, arguments, looks = request.tool, request.arguments or {}, False
+        if request.when is not None:
+            tool, arguments, looks = request.when[0], {}, True
+        elif request.wanted is not None:
+            on = self._is_on(tool)
+            if on is None:
+                tool, looks = PHONE[tool][1], True
+            elif on is (request.wanted == "on"):
+                if self._is_masked() and tool in corrective_tools():
+                    arguments = {"wanted": request.wanted}  # left alone, and the one commitment is spent on it
+                else:
+                    tool = PHONE[tool][1]
+        state.waiting = request if looks else None
+        state.calls += 1
+        call = backend.ToolCall(
+            id=f"customer-{state.calls}", name=tool, arguments=deepcopy(arguments), requestor="user"
+        )
+        state.running[call.id] = request, _wording(tool, arguments)
+        state.asked[call.id] = request.clause
+        return call
+
+    def _is_on(self, tool: str) -> bool | None:
+        """Return whether a switch is on, as a person sees it; None where there is no phone to be seen."""
+        if self.environment is None:
+            return None
+        return bool(getattr(self.environment.user_tools.db.device, PHONE[tool][0]))
+
+    def _is_masked(self) -> bool:
+        return getattr(self.environment, "masked", False)
 
     def _listen(self, text: str, state: CustomerState) -> None:
         if TRANSFERRED in text:
             state.lines.append(backend.TRANSFER)
             return
         lowered = text.translate(PLAIN).lower()
-        requests = requested_calls(text)
-        state.pending = [request for request in requests if not isinstance(request, MissingArgument)]
-        missing = [f"Which {r.argument} should I use for {r.tool}?" for r in requests if isinstance(r, MissingArgument)]
-        answers = self._answers(lowered)
         if not state.greeted:
             state.greeted = True
-            state.lines.append(self.complaint)
-        elif not requests and not answers:
-            if state.solved:
-                state.lines.append(f"No, that is all, thank you for your help. Goodbye. {backend.STOP}")
-            elif GIVEN_UP.search(lowered):
-                state.lines.append(f"I understand that you cannot solve my problem. Goodbye. {backend.STOP}")
-            elif OFFER.search(lowered):
-                about_terms = self.terms and re.search(r"\b(?:plan|data|refuel\w*|gb)\b", lowered)
-                state.lines.append(self.terms if about_terms else "Yes, please go ahead.")
-            else:
-                state.lines.append(f"I am sorry, I do not understand what I should do. {self.complaint}")
-        state.lines += answers + missing
+            state.lines += [self.complaint, *self._answers(lowered)]
+            return
+        heard = hear(text, state.offered)
+        state.offered = heard.offered
+        requests = [self._completed(request) for request in heard.requests]
+        state.pending = [request for request in requests if not request.missing and request.tool]
+        state.lines += self._answers(lowered)
+        state.lines += [f"Which {r.missing} should I use for {r.tool}?" for r in requests if r.missing]
+        if not state.pending and not state.lines:
+            state.lines.append(self._reply(lowered, heard, state))
+
+    def _completed(self, request: Request) -> Request:
+        """Return a request with what this customer knows of it: what verifies its complaint, and its own app."""
+        if request.tool == "verify":
+            return replace(request, tool=self.verification[0] or "check_status_bar")
+        if request.missing == "app_name" and "messaging app" in self.complaint.lower():
+            known = {"app_name": "messaging", **(request.arguments or {})}
+            if request.tool == "grant_app_permission" and "permission" not in known:
+                return replace(request, missing="permission")
+            return replace(request, arguments=known, missing=None)
+        return request
+
+    def _reply(self, lowered: str, heard: Heard, state: CustomerState) -> str:
+        """Return what is said to a message that asks for nothing on the phone."""
+        if not heard.english:
+            state.not_understood += 1
+            return "I am sorry, I only understand English."
+        offers = heard.in_mood("consent")
+        if (state.solved and not offers) or (state.solved and SOLVED_ASKED.search(lowered)):
+            return f"No, that is all, thank you for your help. Goodbye. {backend.STOP}"
+        if OVER.search(lowered) and not offers and "?" not in lowered:
+            return f"I understand that you cannot solve my problem. Goodbye. {backend.STOP}"
+        if offers or OFFER.search(lowered):
+            if self.terms and re.search(r"\b(?:plan|refuel\w*|gb|charge|cost)\b|\$", lowered):
+                return self.terms
+            if TRANSFER_OFFERED.search(lowered):
+                return "If you cannot fix it from here, then yes, please."
+            said = " ".join(offers) or lowered
+            return "Whatever you think is best." if CHOICE.search(said) else "Yes, please go ahead."
+        if SOLVED_ASKED.search(lowered):
+            return f"My problem is not solved yet. {self.complaint}"
+        if heard.in_mood("past"):
+            return "Not that I know of."
+        unknown = [words for words in heard.in_mood("ask") if not STEPS_TO_SCREEN.search(words)]
+        if unknown:
+            state.not_understood += 1
+            return f'I am sorry, I don\'t know what you mean by "{unknown[0].strip(" .!")}". {self.complaint}'
+        if "?" in lowered:
+            return "I am sorry, I do not know that."
+        if heard.in_mood("tell", "thanks", "aside", "later", "plan", "quote", "not", "ask", "look"):
+            return "Okay, thank you. What should I do next?"
+        state.not_understood += 1
+        return f"I am sorry, I do not understand what I should do. {self.complaint}"
 
     def _answers(self, lowered: str) -> list[str]:
         """Return the customer's answers to questions about the person, from the known facts alone."""
@@ -189,15 +280,34 @@ class ScriptedCustomer(backend.BaseUser):
         return list(dict.fromkeys(answers))
 
     def _note(self, answer, state: CustomerState) -> None:
-        """Add a tool's answer, word for word, to what is said next."""
-        call = state.running.pop(answer.id, "a tool")
+        """Add a tool's answer, word for word, to what is said next; carry out what waited for it, where it shows the need."""
+        request, call = state.running.pop(answer.id, (Request(""), "a tool"))
         content = answer.content or ""
+        waiting, state.waiting = state.waiting, None
+        unseen = content in MASKED_ANSWERS and content != NOT_CARRIED_OUT
+        if waiting is not None and (unseen or self._is_needed(waiting, content)):
+            state.pending.insert(0, replace(waiting, when=None, wanted=waiting.wanted if waiting.when else None))
+            if unseen or waiting.when is None:
+                return
+        if unseen and request.wanted is not None:
+            state.lines.append(f"I saw to it that {_thing(request.tool)} is {request.wanted}. {SHOWS_NOTHING}")
+            return
         state.lines.append(f"I ran {call}, but it failed: {content}" if answer.error else f"I ran {call}: {content}")
         tool, settles = self.verification
         if tool and call == tool:
             state.solved = not answer.error and bool(settles.search(content))
             if state.solved:
                 state.lines.append("Thank you, my problem is solved.")
+
+    @staticmethod
+    def _is_needed(waiting: Request, content: str) -> bool:
+        if waiting.when is not None:
+            return waiting.when[1] in content
+        return (PHONE[waiting.tool][2] in content) is not (waiting.wanted == "on")
+
+
+def _thing(tool: str) -> str:
+    return tool.removeprefix("toggle_").replace("_", " ").replace("wifi", "Wi-Fi")
 
 
 def _wording(tool: str, arguments: dict) -> str:

@@ -108,6 +108,10 @@ class CaseEnvironment(TelecomEnvironment):
         if message.name in corrective_tools():
             if self.commitment is not None:
                 return _answer(message, NOT_CARRIED_OUT)
+            if self._is_left_alone(message):
+                self.commitment = message.name
+                shown = self.user_tools.use_tool("check_wifi_calling_status")
+                return _answer(message, shown)
             before = self.user_tools.db.model_copy(deep=True)
             response = super().get_response(message)
             if response.error:
@@ -121,6 +125,14 @@ class CaseEnvironment(TelecomEnvironment):
             return _answer(message, NOT_AVAILABLE)
         response = super().get_response(message)
         return response if response.error else _answer(message, NO_STATUS)
+
+    def _is_left_alone(self, message: ToolCall) -> bool:
+        """Return whether a call says the state that a switch shall be in, and the switch is in it.
+
+        It is asked for like any other fix, so it is the commitment; a switch is never turned away from what was asked.
+        """
+        is_on = self.user_tools.db.device.wifi_calling_enabled
+        return message.name == "toggle_wifi_calling" and message.arguments == {"wanted": "on" if is_on else "off"}
 
 
 def new_case_environment(

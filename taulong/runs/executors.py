@@ -10,6 +10,7 @@ from math import ceil
 from pathlib import Path
 
 from taulong.errors import ConfigError
+from taulong.keys import scrub
 from taulong.runs.interrupts import ignore_interrupts
 from taulong.runs.ledger import TOPIC, append
 
@@ -50,7 +51,7 @@ def new_executor(
                 client = Client(address)
             except (OSError, ValueError) as error:
                 raise ConfigError(
-                    f"scheduler: {address!r} cannot be reached ({error}); accepted: the address of a "
+                    f"scheduler: {scrub(repr(address))} cannot be reached ({scrub(str(error))}); accepted: the address of a "
                     "dask.distributed scheduler, e.g. tcp://10.0.0.1:8786"
                 ) from error
             with client:
