@@ -8,6 +8,7 @@ from taulong.cases.agents import AGENTS, check_agent
 from taulong.errors import ConfigError
 from taulong.memory.controls import fix_note
 from taulong.memory.modes import first_memory
+from taulong.memory.names import MEMORY_MODES
 from taulong.memory.transcript import CONVERSATION
 from taulong.runs.config import RunConfig
 from taulong.runs.units import Unit, run_unit
@@ -15,7 +16,6 @@ from taulong.shifts.causes import recurring_causes
 from taulong.shifts.files import write_shifts
 from taulong.shifts.generation import generate_shifts, held_out_cases
 from taulong.shifts.identity import ids_of
-from taulong.value.figures.style import MODE_STYLE
 from taulong.value.metrics import AGENTS as ORDER
 from taulong.value.metrics import MODES
 
@@ -41,7 +41,7 @@ def masked(rows):
 
 def test_tables_keep_the_order_of_the_agents_and_modes_there_are():
     assert tuple(ORDER) == tuple(AGENTS)
-    assert set(MODE_STYLE) == set(MODES)
+    assert set(MEMORY_MODES) <= set(MODES)
 
 
 def test_an_agent_of_ones_own_is_named_by_module_and_class(tmp_path, monkeypatch):
