@@ -29,7 +29,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "counted_tokens",
             "distinct_ids",
             "json_object",
-            "without_reasoning",
         ],
         "case": ["CaseRun", "MOVING", "finish_again", "run_case"],
         "customer": [

@@ -11,7 +11,8 @@ from taulong.cases.environment import CaseEnvironment, new_case_environment
 from taulong.cases.orchestrator import TERMINATIONS
 from taulong.cases.record import CaseRecord
 from taulong.cases.remembering import MEMORY_AFTER, Remembered
-from taulong.graders.verdicts import GRADERS, grade
+from taulong.graders.gates import GRADERS
+from taulong.graders.verdicts import grade
 from taulong.keys import scrub
 from taulong.shifts.stream import Case
 

@@ -15,7 +15,7 @@ from time import sleep
 import tenacity
 
 from taulong import backend
-from taulong.cases.answers import SURROGATE, counted_tokens, distinct_ids, json_object, without_reasoning
+from taulong.cases.answers import SURROGATE, counted_tokens, distinct_ids, json_object
 from taulong.cases.failures import (
     BrokenMessage,
     ModelFailure,
@@ -31,6 +31,7 @@ from taulong.cases.failures import (
 from taulong.cases.wire import bounded
 from taulong.draws import Draws
 from taulong.errors import ConfigError
+from taulong.graders.speech import without_reasoning
 from taulong.keys import refuse_keys, unsendable_keys, without_keys
 
 ATTEMPTS = 8

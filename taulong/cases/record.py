@@ -55,6 +55,9 @@ class CaseRecord:
     field_gate: str | None = _column(_VERDICT + "nothing changed outside the reference's fields", default=None)
     policy_check: str | None = _column(_VERDICT + "the policy permits every write", default=None)
     scope_gate: str | None = _column(_VERDICT + "the field gate, licensed writes excused", default=None)
+    transient_gate: str | None = _column(
+        _VERDICT + "the scope gate, and no forbidden write that no end state shows", default=None
+    )
     gated_reward: float | None = _column("official reward, 0 where a gate fails", default=None)
     transferred: bool = _column("the customer was handed to a human agent")
     ending: str = _column(

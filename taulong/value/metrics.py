@@ -36,7 +36,6 @@ CASE_FIELDS = (
 )  # fmt: skip
 SCORE_FIELDS = ("outcome", "official_reward", "gated_reward", "transferred")
 NOTE_FIELDS = ("commitment", "fix_in_notebook", "notebook_writes")
-SECOND_PASSES = ("frozen", "frozen_same")  # modes that run testing cases alone, after a whole shift
 ARM_FIELDS = ("agent", "memory_mode", "trial")  # trial only where cases were run more than once
 
 

@@ -29,7 +29,7 @@ from taulong.cases.agents import ScriptedAgent
 from taulong.cases.case import run_case
 from taulong.cases.environment import NO_STATUS, NOT_AVAILABLE, NOT_CARRIED_OUT
 from taulong.cases.orchestrator import ENDINGS
-from taulong.graders.verdicts import GRADERS
+from taulong.graders.gates import GRADERS
 from taulong.runs.units import Unit, run_unit
 from taulong.shifts.causes import recurring_causes
 from taulong.shifts.generation import generate_shifts

@@ -13,12 +13,13 @@ from endpoint import CONTEXT_WINDOW, Endpoint, Fault, rate_limit, say, scripted_
 from taulong import backend
 from taulong.cases import case as cases
 from taulong.cases import grading, models
-from taulong.cases.answers import DEEPEST, without_reasoning
+from taulong.cases.answers import DEEPEST
 from taulong.cases.case import run_case
 from taulong.cases.failures import ModelFailure
 from taulong.cases.models import ATTEMPTS, Model, ModelCalls, case_seed
 from taulong.cases.remembering import MemoryAtWork
 from taulong.errors import ConfigError
+from taulong.graders.speech import without_reasoning
 from taulong.keys import refuse_keys, scrub, without_keys
 from taulong.memory.modes import first_memory
 from taulong.runs.config import RunConfig
