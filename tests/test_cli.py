@@ -1,5 +1,6 @@
 """The console script: help, errors, versions."""
 
+import argparse
 import os
 import subprocess
 import sys
@@ -174,3 +175,68 @@ def test_only_errors_of_taulong_lose_their_traceback(monkeypatch, capsys):
     assert run_raising(KeyboardInterrupt()) == 130
     with pytest.raises(ZeroDivisionError):
         run_raising(ZeroDivisionError("a defect"))
+
+
+@pytest.mark.parametrize("words", [["help"], ["help", "report"], ["help", "view"]])
+def test_help_is_a_command_too(words, capsys):
+    shown = []
+    for typed in (words, [*words[1:], "--help"]):
+        with pytest.raises(SystemExit) as stop:
+            cli.main(typed)
+        assert stop.value.code == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1] != ""
+
+
+def test_help_of_an_unknown_command_names_the_near_match(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["help", "reprot"])
+    assert "did you mean 'report'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("written", [["learner,parrot"], ["learner", "parrot"], ["learner,", "parrot"]])
+def test_a_list_may_be_written_with_commas(written, monkeypatch):
+    from taulong.runs import command
+
+    seen = []
+    monkeypatch.setattr(command, "run", lambda arguments: seen.append(arguments.agents) or 0)
+    assert cli.main(["run", "four", "--agents", *written]) == 0
+    assert seen == [["learner", "parrot"]]
+
+
+@pytest.mark.parametrize("columns", ["40", "60", "80"])
+def test_help_names_defaults_and_breaks_no_word(columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
+    for _, parser in cli.command_parsers():
+        shown = parser.format_help()
+        words = set(shown.split())
+        for action in parser._actions:
+            said = cli.Help("x")._get_help_string(action) % {**vars(action), "prog": "x"}
+            assert set(said.split()) <= words, action.dest
+            value = action.default
+            if action.option_strings and not (
+                value is None or isinstance(value, bool) or value in ("", [], argparse.SUPPRESS)
+            ):
+                assert "default" in said, action.dest
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_gets_its_completion(shell, capsys):
+    assert cli.main(["completion", shell]) == 0
+    assert "taulong" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [("taulong re", {"report", "reproduce", "regrade", "rerun"}), ("taulong report --al", {"--allow-partial"})],
+)
+def test_commands_and_options_are_completed(line, offered, tmp_path):
+    answer = tmp_path / "answer"
+    taulong_command(
+        _ARGCOMPLETE="1",
+        COMP_LINE=line,
+        COMP_POINT=str(len(line)),
+        _ARGCOMPLETE_STDOUT_FILENAME=str(answer),
+        _ARGCOMPLETE_IFS="\n",
+    )
+    assert {word.strip() for word in answer.read_text().split("\n")} >= offered

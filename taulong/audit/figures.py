@@ -6,12 +6,12 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from taulong.audit.mutations import ALL_GRADERS, NOT_LICENSED
-from taulong.value.figures.style import DOUBLE, STYLE
+from taulong.value.figures.style import DOUBLE, styled
 
 LABELS = {
     "official": "official\nreward", "strict_stock": "strict,\nstock", "strict_synced": "strict,\nsynced",
     "record_gate": "record\ngate", "field_gate": "field\ngate", "policy_check": "policy\ncheck",
-    "scope_gate": "scope\ngate",
+    "scope_gate": "scope\ngate", "transient_gate": "transient\ngate",
 }  # fmt: skip
 MARKS = {"licensed": " (licensed)", "on_task": " (footprint)", "undone": " (undone)"}
 """Class -> what stands beside the title of such a row."""
@@ -40,7 +40,7 @@ def shares(matrix: pd.DataFrame, honest: bool) -> pd.DataFrame:
     return tidy.assign(caption=caption)
 
 
-@plt.rc_context(STYLE)
+@styled
 def plot_shares(table: pd.DataFrame) -> Figure:
     """Return the heatmap of a table from :func:`shares`: operators down, graders across, failed runs in each cell."""
     names = table["title"] + table["class"].map(MARKS).fillna("") + ", n = " + table["runs"].astype(str)
@@ -66,6 +66,5 @@ def plot_shares(table: pd.DataFrame) -> Figure:
     axes.set(xlabel="", ylabel="")
     axes.set_xticklabels([LABELS[grader] for grader in ALL_GRADERS], rotation=0)
     axes.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
-    figure.supxlabel(table["caption"].iloc[0], fontsize=6.5, x=0.01, ha="left", wrap=True)
-    plt.close(figure)  # a notebook shows the figure that a cell ends with; an open one it would show once more
+    figure.supxlabel(table["caption"].iloc[0], fontsize=8, x=0.01, ha="left", wrap=True)
     return figure

@@ -9,8 +9,8 @@ from taulong.paths import FIGURES, OUTPUTS, RUNS, shown
 NAME = "reproduction"
 NUM_SHIFTS = 40  # every number of the results table is within its own interval of the agent's truth
 AGENTS = ("learner", "guesser", "parrot", "transferrer", "meddler", "forgetful")
-MODES = ("none", "notebook", "oracle", "placebo", "transcript", "frozen")
-CAPS = (0, 125, 250, 500, 1000)  # besides the default of 2,000
+MODES = ("none", "notebook", "oracle", "misleading", "transcript", "frozen")
+CAPS = (0, 25, 50, 75, 100, 125, 500)  # besides the default of 2,000
 CAP_AGENTS = ("learner", "forgetful")
 
 
@@ -33,6 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
     from taulong.shifts.configuration import ShiftConfig
     from taulong.shifts.files import write_shifts
     from taulong.shifts.generation import generate_shifts
+    from taulong.value.figures.headline import headline_table, plot_headline
+    from taulong.value.figures.style import save_figure
+    from taulong.value.metrics import read_table
 
     sets = {NAME: ShiftConfig(), **{cap_name(cap): ShiftConfig(notebook_cap=cap) for cap in CAPS}}
     for name, config in sets.items():
@@ -48,6 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     }
     for name, parameters in notebooks.items():
         print(f"executed {shown(run_notebook(name, parameters, OUTPUTS / NAME / f'{name}.ipynb'))}")
+    headline = headline_table(read_table(NAME))
+    save_figure(plot_headline(headline), headline, FIGURES / NAME / "headline")
     print(results_table())
     print(f"figures: {shown(FIGURES / NAME)}")
     return 0

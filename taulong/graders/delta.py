@@ -1,7 +1,8 @@
 """Which fields of the agent database two states disagree on.
 
 A state is the plain contents of a telecom agent database (``TelecomDB.model_dump()``). A field is named by its record
-and its name in the record: ``("lines.L1002", "roaming_enabled")``. Values are compared canonically:
+and its name in the record: ``("lines.L1002", "roaming_enabled")``. The comparison is that of the frame's core
+(:mod:`taulong.frame.delta`), which is told here what is peculiar to telecom:
 
 * records are matched by id, whatever their order;
 * a list without ids (line items, payment methods, lists of ids) is one field and its order does not count;
@@ -10,12 +11,13 @@ and its name in the record: ``("lines.L1002", "roaming_enabled")``. Values are c
   its owner and its rank among the owner's new bills.
 """
 
-import datetime
-import re
 from collections import Counter
 from collections.abc import Collection
-from enum import Enum
 from typing import Any, NamedTuple
+
+import taulong.frame.delta as frame
+from taulong.frame.delta import canonical
+from taulong.frame.manifest import state_manifest
 
 RECORD_IDS = {
     "plans": "plan_id",
@@ -25,7 +27,6 @@ RECORD_IDS = {
     "devices": "device_id",
 }
 ABSENT = "(absent)"  # stands for the value of a field whose record does not exist, told apart from a null field
-_DECIMAL = re.compile(r"(?<![\w.])(\d+)\.(\d+)(?![\w.])")
 
 
 class Field(NamedTuple):
@@ -40,31 +41,6 @@ class Field(NamedTuple):
 
 Delta = dict[Field, tuple[Any, Any]]
 """Field -> (canonical value in the first state, canonical value in the second), for the fields that differ."""
-
-
-def canonical(value: Any) -> Any:
-    """Return a value in the form that is compared: hashable JSON types, numbers by value, lists without order."""
-    if isinstance(value, Enum):
-        value = value.value
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, (int, float)):
-        number = round(float(value), 9)  # 0.1 + 0.2 in two purchases is 0.3 in one
-        return int(number) if number.is_integer() else number
-    if isinstance(value, str):
-        return _DECIMAL.sub(_shortest, value)
-    if isinstance(value, (datetime.date, datetime.datetime)):
-        return value.isoformat()
-    if isinstance(value, dict):
-        return tuple((key, canonical(value[key])) for key in sorted(value))
-    if isinstance(value, (list, tuple)):
-        return tuple(sorted((canonical(item) for item in value), key=repr))
-    raise TypeError(f"a database value of type {type(value).__name__} cannot be compared: {value!r}")
-
-
-def _shortest(match: re.Match) -> str:
-    whole, fraction = match.group(1), match.group(2).rstrip("0")
-    return f"{whole}.{fraction}" if fraction else whole
 
 
 def known_bills(contents: dict) -> frozenset[str]:
@@ -84,13 +60,31 @@ def compare(first: dict, second: dict, known: Collection[str] | None = None) -> 
         return {}
     known = known_bills(first) if known is None else known
     delta: Delta = {}
-    for table, before, after in _changed_tables(_named(first, known), _named(second, known)):
-        for identity in before.keys() | after.keys():
-            old, new = before.get(identity), after.get(identity)
-            if old != new:
-                record = f"{table}.{identity}"
-                delta.update({Field(record, name): values for name, values in _differing(old or {}, new or {})})
+    parts = _differing(_named(first, known), _named(second, known))
+    for change in frame.compare(*(state_manifest(part, name="telecom") for part in parts)):
+        old, new = (_value(change.kind, state) for state in (change.old, change.new))
+        if (old, new) != (ABSENT, ABSENT):  # otherwise a record or a group of fields, each of which is named itself
+            _, table, identity, *names = change.path.split("/")
+            delta[Field(f"{table}.{identity}", ".".join(names))] = (old, new)
     return dict(sorted(delta.items()))
+
+
+def _differing(first: dict, second: dict) -> tuple[dict, dict]:
+    """Return the records that differ, by table and id: few of many, and what the frame is asked about."""
+    parts: tuple[dict, dict] = ({}, {})
+    for table, identity in RECORD_IDS.items():
+        if first[table] != second[table]:
+            one, other = ({record[identity]: record for record in state[table]} for state in (first, second))
+            for part, here, there in zip(parts, (one, other), (other, one), strict=True):
+                part[table] = {name: record for name, record in here.items() if record != there.get(name)}
+    return parts
+
+
+def _value(kind: str, state: Any) -> Any:
+    """Return the canonical value of one side of a change, ABSENT where there is none."""
+    if kind == "content":
+        return canonical(state)
+    return canonical(state["value"]) if state is not None and state["type"] == "value" else ABSENT
 
 
 def observe(first: dict, second: dict) -> tuple[str, ...]:
@@ -99,20 +93,6 @@ def observe(first: dict, second: dict) -> tuple[str, ...]:
     return tuple(
         sorted(name for name in first.keys() | second.keys() if first.get(name, ABSENT) != second.get(name, ABSENT))
     )
-
-
-def _changed_tables(first: dict, second: dict):
-    for table, identity in RECORD_IDS.items():
-        if first[table] != second[table]:
-            yield (table, *({record[identity]: record for record in state[table]} for state in (first, second)))
-
-
-def _differing(old: dict, new: dict):
-    old, new = _flat(old), _flat(new)
-    for name in old.keys() | new.keys():
-        values = old.get(name, ABSENT), new.get(name, ABSENT)
-        if values[0] != values[1] and (values := tuple(map(canonical, values)))[0] != values[1]:
-            yield name, values
 
 
 def _flat(record: dict, prefix: str = "") -> dict:

@@ -10,6 +10,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "accidents": ["ACCIDENTS", "Accident", "accident_command"],
+        "tables": ["audit_metrics", "plot_audit", "read_runs", "shares", "summary", "write_tables"],
         "inspect": ["footprints_from_log", "frame", "framed", "handoff"],
     },
 )

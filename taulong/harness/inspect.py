@@ -13,7 +13,7 @@ from typing import Any
 
 try:
     from inspect_ai import Task, task_with
-    from inspect_ai.log import EvalLog
+    from inspect_ai.log import EvalLog, EvalSample, read_eval_log
     from inspect_ai.scorer import Metric, Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import Generate, Solver, TaskState, chain, solver
     from inspect_ai.util import registry_info, sandbox, store
@@ -22,7 +22,7 @@ except ModuleNotFoundError as missing:
 
 from taulong.errors import ConfigError, DataError, near
 from taulong.frame.footprint import Footprint, build_footprint, read_footprints
-from taulong.frame.licences import NOISE, Licence, read_licences
+from taulong.frame.licences import NOISE, Licence, licences_digest, read_licences
 from taulong.frame.manifest import Bounds, Manifest, check_globs, check_roots, read_command, state_manifest
 from taulong.frame.verdict import Record, Verdict, judge_again
 
@@ -303,14 +303,29 @@ def footprints_from_log(
         if not (solved or _all_above_0)(scores):
             said = ", ".join(f"{key} {score.value}" for key, score in scores.items())
             raise DataError(f"{name}: the reference is not right by the task's own scores: {said or 'none'}")
-        pair = []
-        for key in (START, END):
-            text = sample.store.get(key, "!none in the log")
-            if text.startswith("!"):
-                raise DataError(f"{name}: no manifest of the reference: {text[1:]}")
-            pair.append(Manifest.unpacked(text, f"{name}: {key}"))
-        runs.setdefault(name, []).append((pair[0], pair[1]))
+        record, why = _record(sample)
+        if record.start is None or record.end is None:
+            raise DataError(f"{name}: {why}")
+        runs.setdefault(name, []).append((record.start, record.end))
     return {name: build_footprint(name, pairs) for name, pairs in runs.items()}
+
+
+def runs_of_log(path: Path) -> list[tuple[Record, str | None]]:
+    """Return every sample's run from a log file, and why a manifest of it is missing."""
+    return [_record(sample) for sample in read_eval_log(str(path)).samples or ()]
+
+
+def _record(sample: EvalSample) -> tuple[Record, str | None]:
+    found: dict[str, Manifest | None] = {START: None, END: None}
+    whys = []
+    for key, when in ((START, "handoff"), (END, "grading")):
+        text = sample.store.get(key, "!none in the log")
+        if text.startswith("!"):
+            whys.append(f"no manifest at {when}: {text[1:]}")
+        else:
+            found[key] = Manifest.unpacked(text, f"{sample.id}: {key}")
+    given = sample.store.get(GIVEN) or {"footprint": None, "licences": licences_digest(NOISE)}
+    return Record(str(sample.id), found[START], found[END], **given), "; ".join(whys) or None
 
 
 def _all_above_0(scores: Mapping[str, Score]) -> bool:

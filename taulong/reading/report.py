@@ -190,8 +190,14 @@ def _first_screen(run_: Reported, packed: Packed | None, several: bool) -> list[
     main = run_.table[run_.table["memory_mode"].isin(MAIN)]
     main = run_.table if main.empty else main
     figures = [
-        picture(plot_curves(curve_table(main, level=run_.config.level))),
-        picture(plot_rewards(reward_table(main[main["memory_mode"].ne("oracle")], level=run_.config.level))),
+        picture(plot_curves(curve_table(main, level=run_.config.level, max_dropped=run_.config.max_dropped))),
+        picture(
+            plot_rewards(
+                reward_table(
+                    main[main["memory_mode"].ne("oracle")], level=run_.config.level, max_dropped=run_.config.max_dropped
+                )
+            )
+        ),
     ]
     heading = [plain("h2", run_.folder.path.name + (f" ({run_.partial})" if run_.partial else ""))] if several else []
     answer = plain("div", run_.answer._html(), kind="answer")
@@ -224,7 +230,7 @@ def _value_table(run_: Reported, linked: bool) -> Markup:
     shifts = run_.table["shift_id"].nunique()
     note = (
         f"Testing cases: the evidence is masked until the one fix is made; a guess is right one time in four. Intervals "
-        f"{100 * run_.config.level:g} %, t over {shifts} shifts; p by sign flips, not adjusted here. Click a count to read its cases."
+        f"{100 * run_.config.level:g} %, clustered over {shifts} shifts; p by sign flips, not adjusted here. Click a count to read its cases."
     )
     return Table(tuple(heads), tuple(rows), frozenset(range(1, len(heads))), (note,))._html()
 
@@ -263,19 +269,21 @@ def _sections(run_: Reported) -> "list[tuple]":
     from taulong.value.statistics.questions import estimates_table
 
     table, level = run_.table, run_.config.level
-    forest = estimates_table(run_.contrasts)
-    both = reward_table(table, level=level)
+    limits = {"level": level, "max_dropped": run_.config.max_dropped}
+    declared = [*run_.contrasts, *(one for one in run_.rewarded if one.family == "secondary")]
+    forest = estimates_table(declared)
+    both = reward_table(table, **limits)
     found = [
         (
             "Every memory mode against none",
-            "Paired by case, clustered by shift. Holm's adjustment is over the agents that are asked one question.",
+            "Paired by case, clustered by shift. notebook - none on testing cases is primary, one an agent; p is adjusted over all contrasts declared.",
             plot_forest(forest),
-            as_table(forest[[*ESTIMATE, "p_holm", "descriptive", "shifts", "cases", "planned", "note"]]),
+            as_table(forest[[*ESTIMATE, "p_adjusted", "family", "descriptive", "shifts", "cases", "planned", "note"]]),
         ),
         (
             "All memory modes over a shift",
             "Accuracy on testing cases by teaching cases seen and by position.",
-            plot_curves(curve_table(table, level=level)),
+            plot_curves(curve_table(table, **limits)),
         ),
         (
             "Official against gated, every memory mode",
@@ -290,15 +298,15 @@ def _sections(run_: Reported) -> "list[tuple]":
     ]  # fmt: skip
     if "notebook" in set(table["memory_mode"]):
         tools = {name: cause.corrective_tool for name, cause in recurring_causes().items()}
-        stages = evidence_table(table, tools)
+        stages = evidence_table(table, tools, max_dropped=run_.config.max_dropped)
         counts = stages.pivot_table(index="agent", columns="stage", values="cases", aggfunc="first", sort=False)
-        found.append(("Where evidence is lost", "From the teaching case to the fix there are five steps, and each can fail.",
+        found.append(("Where evidence is lost", "From the teaching case to the fix there are four steps, and each can fail.",
                       plot_evidence(stages), as_table(counts)))  # fmt: skip
-        cost = lookalike_table(table, level=level)
+        cost = lookalike_table(table, **limits)
         found.append(("What memory costs on lookalikes", "The complaint of the recurring incident with another cause, in plain sight.",
                       plot_lookalikes(cost), as_table(cost)))  # fmt: skip
     if run_.caps:
-        caps = cap_table([table, *run_.caps], level=level)
+        caps = cap_table([table, *run_.caps], **limits)
         values = caps.pivot_table(index="agent", columns="notebook_cap", values="value", sort=False)
         found.append(
             (

@@ -102,9 +102,9 @@ def as_table(frame: "pd.DataFrame | pd.Series", notes: Iterable[str] = ()) -> Ta
     frame = frame[
         [name for name in frame if frame[name].dtype.kind in "iufb" or not frame[name].fillna("").eq("").all()]
     ]
-    cells = [_texts(name, frame[name]) for name in frame]
+    cells = [_texts(str(name), frame[name]) for name in frame]
     numbers = frozenset(at for at, texts in enumerate(cells) if _is_number(texts))
-    heads = tuple(name.replace("_", " ") for name in frame)
+    heads = tuple(str(name).replace("_", " ") for name in frame)
     return Table(heads, tuple(zip(*cells, strict=True)), numbers, (*said, *notes))
 
 

@@ -12,19 +12,17 @@ from pathlib import Path
 import pandas as pd
 
 from taulong.errors import DataError, check_name
+from taulong.memory.names import second_pass
 from taulong.paths import shown
 from taulong.value.exposure import evidence_seen
 
-AGENTS = (
-    "learner",
-    "guesser",
-    "parrot",
-    "transferrer",
-    "meddler",
-    "forgetful",
-    "selective",
-)  # first; others follow by name
-MODES = ("none", "notebook", "oracle", "placebo", "transcript", "frozen")  # the order of every table and figure
+AGENTS = (  # first; others follow by name
+    "learner", "guesser", "parrot", "transferrer", "meddler", "forgetful", "selective",
+)  # fmt: skip
+MODES = (  # the order of every table and figure; others follow by name
+    "none", "notebook", "oracle", "transcript", "summary", "retrieval", "playbook", "mem0", "frozen", "frozen_same",
+    "misleading", "irrelevant", "stale",
+)  # fmt: skip
 ACCURACIES = {
     "masked_env_accuracy": "testing", "teaching_env_accuracy": "teaching", "lookalike_env_accuracy": "lookalike",
 }  # fmt: skip
@@ -36,7 +34,14 @@ CASE_FIELDS = (
     "shift_id", "case_id", "split", "seed", "position", "population", "cause", "recurring_cause", "regime",
     "teaching_seen",
 )  # fmt: skip
+SCORE_FIELDS = ("outcome", "official_reward", "gated_reward", "transferred")
+NOTE_FIELDS = ("commitment", "fix_in_notebook", "notebook_writes")
 ARM_FIELDS = ("agent", "memory_mode", "trial")  # trial only where cases were run more than once
+
+
+METRIC_COLUMNS = (
+    "agent", "memory_mode", "metric", "reward", "value", "low", "high", "total", "scored", "planned", "count",
+)  # fmt: skip
 
 
 class MixedRecords(DataError):
@@ -75,7 +80,8 @@ def read_table(run: str | Path) -> pd.DataFrame:
         raise DataError(f"{folder.path.name}: ran the shifts {name} when their digest was {ran}; now it is {held}")
     cases = shift_table(read_shifts(name))[list(CASE_FIELDS)]
     arms = {"agent": manifest["agents"], "memory_mode": manifest["memory_modes"], "trial": range(manifest["trials"])}
-    planned = cases.merge(pd.MultiIndex.from_product(arms.values(), names=arms).to_frame(index=False), how="cross")
+    every = pd.MultiIndex.from_product(list(arms.values()), names=list(arms))
+    planned = cases.merge(every.to_frame(index=False), how="cross")
     config = dict(manifest["shift_config"])
     cap = config.pop("notebook_cap")
     digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:12]
@@ -87,7 +93,7 @@ def with_owed(records: pd.DataFrame, planned: pd.DataFrame | None = None) -> pd.
     """Return the records plus one row with outcome ``owed`` for each planned case without one, sorted by arm and case.
 
     Args:
-        records: one row per case and arm.
+        records: one row per case and arm; none at all is a run of which everything is owed. The frame stays as it is.
         planned: the cases of the shifts (at least shift_id, case_id, position, population), each planned for every arm
             in the records; ``agent`` and ``memory_mode`` columns, where present, name the arms instead. Without it,
             every arm is taken to owe all cases any arm has, and every shift all positions up to the highest in the
@@ -97,6 +103,9 @@ def with_owed(records: pd.DataFrame, planned: pd.DataFrame | None = None) -> pd.
         MixedRecords: versions differ within the table, or a case occurs twice in an arm.
     """
     require_one_version(records)
+    needed = (*ARM_FIELDS[:2], *CASE_FIELDS, *SCORE_FIELDS, *NOTE_FIELDS)
+    if missing := [field for field in needed if field not in records]:
+        records = records.assign(**dict.fromkeys(missing))
     arm = [field for field in ARM_FIELDS if field in records]
     if (doubled := records.duplicated([*arm, "case_id"])).any():
         row = records[doubled].iloc[0]
@@ -105,22 +114,25 @@ def with_owed(records: pd.DataFrame, planned: pd.DataFrame | None = None) -> pd.
     cases = _known_cases(records) if planned is None else planned
     if not {"agent", "memory_mode"} <= set(cases):
         cases = cases.merge(records[arm].drop_duplicates(), how="cross")
-    cases = cases[
-        (cases["memory_mode"] != "frozen") | (cases["population"] == "testing")
-    ]  # the second pass has no others
+    cases = cases[~_in_second_pass(cases) | (cases["population"] == "testing")]  # a second pass has no others
     owed = cases.merge(records[[*arm, "case_id"]], how="left", on=[*arm, "case_id"], indicator=True)
     owed = owed[owed.pop("_merge") == "left_only"].assign(outcome="owed")
     table = pd.concat([records, owed], ignore_index=True) if len(owed) else records
-    table["_agent"] = _rank(table["agent"], AGENTS)
-    table["_mode"] = _rank(table["memory_mode"], MODES)
-    table = table.sort_values(["_agent", "agent", "_mode", *arm[1:], "shift_id", "position"], kind="stable")
+    table = table.assign(_agent=_rank(table["agent"], AGENTS), _mode=_rank(table["memory_mode"], MODES))
+    table = table.sort_values(
+        ["_agent", "agent", "_mode", "memory_mode", *arm[2:], "shift_id", "position"], kind="stable"
+    )
     return table.drop(columns=["_agent", "_mode"]).reset_index(drop=True)
 
 
 def agents_with(table: pd.DataFrame, *modes: str) -> list[str]:
     """Return the agents that have cases, scored or not, in each of these memory modes, in the order of the table."""
     ran = table.groupby("agent", sort=False)["memory_mode"].agg(set)
-    return [agent for agent, have in ran.items() if have >= set(modes)]
+    return [str(agent) for agent, have in ran.items() if have >= set(modes)]
+
+
+def _in_second_pass(table: pd.DataFrame) -> pd.Series:
+    return table["memory_mode"].map(lambda mode: second_pass(mode) is not None)
 
 
 def _rank(names: pd.Series, order: tuple[str, ...]) -> pd.Series:
@@ -130,6 +142,8 @@ def _rank(names: pd.Series, order: tuple[str, ...]) -> pd.Series:
 def _known_cases(records: pd.DataFrame) -> pd.DataFrame:
     """Return the cases some arm has a row for, and the positions no arm has one for (population ``unknown``)."""
     cases = records[[field for field in CASE_FIELDS if field in records]].drop_duplicates("case_id")
+    if cases.empty:
+        return cases
     grid = pd.MultiIndex.from_product(
         [cases["shift_id"].unique(), range(1, int(cases["position"].max()) + 1)], names=["shift_id", "position"]
     )
@@ -205,7 +219,7 @@ def case_metrics(table: pd.DataFrame) -> pd.DataFrame:
             if len(values):
                 row = {"agent": arm[0], "memory_mode": arm[1], "metric": metric, "reward": reward}
                 rows.append(row | _share(values))
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=METRIC_COLUMNS)
 
 
 def scores(table: pd.DataFrame, column: str) -> pd.Series:
@@ -236,10 +250,10 @@ def shift_rewards(table: pd.DataFrame, reward: str = "official_reward") -> pd.Da
     Columns: agent, memory_mode, shift_id, value, scored, planned, count ("7 of 8 scored"). The frozen second pass runs
     only testing cases and is left out.
     """
-    table = table[table["memory_mode"] != "frozen"]
+    table = table[~_in_second_pass(table)]
     keys = [table[field] for field in ("agent", "memory_mode", *(["trial"] if "trial" in table else []), "shift_id")]
-    shifts = scores(table, reward).groupby(keys, sort=False).agg(value="sum", scored="count", planned="size")
-    shifts = shifts.reset_index()
+    sums = scores(table, reward).groupby(keys, sort=False).agg(value="sum", scored="count", planned="size")
+    shifts = sums.reset_index()
     shifts["value"] = shifts["value"].where(shifts["scored"] == shifts["planned"])
     shifts["count"] = shifts["scored"].astype(str) + " of " + shifts["planned"].astype(str) + " scored"
     return shifts

@@ -3,11 +3,11 @@
 import copy
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taulong.backend import database_contents
-from taulong.graders.delta import ABSENT, Field, canonical, compare, observe
+from taulong.graders.delta import ABSENT, RECORD_IDS, Field, canonical, compare, observe
 
 
 @pytest.fixture
@@ -126,3 +126,50 @@ def test_what_cannot_be_compared_is_refused():
 
 def test_user_fields_are_named():
     assert observe({"device": {"wifi": True}, "x": 1}, {"device": {"wifi": False}, "x": 1}) == ("device.wifi",)
+
+
+def fields(state):
+    """Return (record, name) -> canonical value, by the definition of a field."""
+    found = {}
+
+    def note(record, name, value):
+        if isinstance(value, dict):
+            for key, below in value.items():
+                note(record, f"{name}.{key}" if name else key, below)
+        else:
+            found[record, name] = canonical(value)
+
+    for table, key in RECORD_IDS.items():
+        for row in state[table]:
+            note(f"{table}.{row[key]}", "", row)
+    return found
+
+
+values = st.none() | st.integers(2, 9) | st.text(max_size=3) | st.lists(st.integers(2, 4), max_size=3)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.data())
+def test_the_delta_is_that_of_the_definition_for_any_changes(data):
+    """Records changed, emptied, nested, added and dropped at random: exactly the fields that differ, with their values."""
+    first, second = copy.deepcopy(database_contents()), copy.deepcopy(database_contents())
+    for _ in range(data.draw(st.integers(0, 5))):
+        table = data.draw(st.sampled_from(["plans", "lines", "devices"]))
+        row = data.draw(st.sampled_from(second[table]))
+        name = data.draw(st.sampled_from([name for name in row if name != RECORD_IDS[table]] + ["made_up"]))
+        row[name] = data.draw(values | st.dictionaries(st.sampled_from("ab"), values, max_size=2))
+    if data.draw(st.booleans()):
+        second["lines"].pop()
+    if data.draw(st.booleans()):
+        first["devices"].pop()
+    one, two = fields(first), fields(second)
+    expected = {
+        key: (one.get(key, ABSENT), two.get(key, ABSENT))
+        for key in one.keys() | two.keys()
+        if repr(one.get(key, ABSENT)) != repr(two.get(key, ABSENT))
+    }
+    found = compare(first, second)
+    assert {tuple(key): repr(pair) for key, pair in found.items()} == {
+        key: repr(pair) for key, pair in expected.items()
+    }
+    assert list(found) == sorted(found)

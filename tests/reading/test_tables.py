@@ -77,10 +77,10 @@ def test_results_in_the_one_look():
     assert shown.rows[1] == ("learner", "notebook", "32 of 32", "16 of 16", "16 of 16", "0 of 32")
     forest = as_table(
         estimates_table(memory_contrasts(table))[
-            ["name", "value", "low", "high", "level", "p_holm", "cases", "planned", "note"]
+            ["name", "value", "low", "high", "level", "p_adjusted", "cases", "planned", "note"]
         ]
     )
-    assert forest.columns == ("name", "value [95 % interval]", "p holm", "cases")
+    assert forest.columns == ("name", "value [95 % interval]", "p adjusted", "cases")
     assert forest.rows[0][1].startswith("+")
     assert "[+" in forest.rows[0][1]
     assert forest.rows[0][3] == "32 of 32"

@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "curves": ["AXES", "CHANCE", "CURVE_COLUMNS", "curve_table", "plot_curves"],
         "evidence": ["EVIDENCE_COLUMNS", "STAGES", "evidence_table", "plot_evidence"],
         "forest": ["plot_forest"],
+        "headline": ["headline_table", "plot_headline"],
         "layout": ["LIMITS"],
         "lookalikes": ["lookalike_table", "plot_lookalikes"],
         "placement": ["plot_placement"],
@@ -19,11 +20,14 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "style": [
             "AGENT_COLOURS",
             "AGENT_MARKERS",
-            "MODE_STYLE",
+            "FIXED_MODES",
             "POPULATION_LETTERS",
             "POPULATION_MARKERS",
             "STYLE",
+            "agent_styles",
+            "mode_styles",
             "save_figure",
+            "styled",
         ],
     },
 )

@@ -3,21 +3,25 @@
 The unit of replication is the shift. Every estimate here first reduces each shift to one number (the mean of its paired
 differences, or their slope) and then treats those numbers as the sample: the estimand is the mean over shifts, each
 shift weighing the same however many of its pairs survive (with equal cluster sizes that is also the mean over cases).
-The interval is Student's t with C - 1 degrees of freedom on the C shift numbers; taulong.value.coverage measures how often it
-covers. Where all shifts agree there is none: a t interval would have no width, however few the shifts.
+Rewards and shares lie within 0 and 1, and their intervals know it
+(:func:`taulong.value.statistics.intervals.bounded_interval`, ``weighted_interval``): they have width also where all shifts agree; any other metric has Student's t with C - 1 degrees of freedom on the C shift numbers, and
+none where they agree. taulong.value.coverage measures how often each covers. The p value tests that a shift's difference is as
+likely with either sign, whatever its size; the interval makes room for what no shift has shown yet, so that p may be below
+.05 where the interval still touches 0.
 
 All functions take the table of taulong.value.metrics.with_owed, so that an owed or unscored case is a dropped pair and is
 counted.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from taulong.errors import ConfigError
-from taulong.value.statistics.intervals import cluster_interval
+from taulong.value.statistics.intervals import bounded_interval, cluster_interval, weighted_interval
 from taulong.value.statistics.pairs import Arm, Pairs, counted, difference_name, matched
 from taulong.value.statistics.signs import p_text, sign_flip_p
 
@@ -33,7 +37,7 @@ class Estimate:
         name: what is estimated.
         metric, population: of which column, over which cases (``all``: no population chosen).
         value: the mean over shifts.
-        low, high: limits of the interval at ``level``.
+        low, high: limits of the interval at ``level``; ``interval`` says which it is: ``bounded``, ``t`` or ``ratio``.
         p: two-sided sign-flip p value against zero; ``p_method`` is ``exact`` or says how many flips were drawn.
         shifts, cases: clusters and pairs that entered.
         planned: pairs that should have entered.
@@ -41,7 +45,8 @@ class Estimate:
         descriptive: fewer than 6 shifts: look, do not conclude.
         at_least, at_most: the value if every missing score were the worst, or the best, for it; None unless the metric
             lies within 0 and 1.
-        family: the question it answers with others, over which p values are adjusted.
+        family: ``primary``, ``secondary`` (adjusted for together by :func:`estimates_table`) or ``exploratory``.
+        agent, memory_mode, baseline: of what; empty where it is of several.
     """
 
     name: str
@@ -59,22 +64,33 @@ class Estimate:
     dropped: dict[str, int]
     descriptive: bool
     note: str
+    interval: str = ""
     at_least: float | None = None
     at_most: float | None = None
-    family: str = ""
+    family: str = "exploratory"
+    agent: str = ""
+    memory_mode: str = ""
+    baseline: str = ""
 
     def __str__(self) -> str:
         if self.value is None:
             return f"{self.name}, {self.population}: no number ({self.note})"
         text = f"{self.name}, {self.population}: {self.value:+.3f}"
         if self.low is not None:
-            text += f" [{self.low:+.3f}, {self.high:+.3f}] {100 * self.level:g} % t({self.shifts - 1})"
+            text += f" [{self.low:+.3f}, {self.high:+.3f}] {100 * self.level:g} %"
+            text += f" t({self.shifts - 1})" if self.interval == "t" else ""
         text += f", {counted(self.shifts, 'shift')}, {self.cases} of {self.planned} "
         text += "pairs" if len(self.dropped) > 1 else "cases"
         if self.cases < self.planned and self.at_least is not None:
             text += f" ({self.at_least:+.3f} to {self.at_most:+.3f} whatever the others are)"
-        text += f", {p_text(self.p, self.p_method)} ({self.p_method})" if self.p is not None else ""
+        if self.p is not None and self.p_method is not None:
+            text += f", {p_text(self.p, self.p_method)} ({self.p_method})"
         return text + (", descriptive" if self.descriptive else "") + (f" ({self.note})" if self.note else "")
+
+    def numbers(self) -> dict[str, float | int | None]:
+        """Return what a metrics file says of it: value, low, high, p, shifts, cases."""
+        fields = ("value", "low", "high", "p", "shifts", "cases")
+        return {field: getattr(self, field) for field in fields}
 
 
 def contrast(
@@ -101,7 +117,11 @@ def contrast(
         MixedRecords: rows that may not share a table.
     """
     pairs = matched(table, (arm, baseline), metric, population)
-    return weighted_estimate(difference_name(arm, baseline), pairs, (1, -1), level, max_dropped, seed)
+    found = weighted_estimate(difference_name(arm, baseline), pairs, (1, -1), level, max_dropped, seed)
+    same = arm[0] == baseline[0]
+    return dataclasses.replace(
+        found, agent=arm[0] if same else "", memory_mode=arm[1], baseline=baseline[1] if same else str(Arm(*baseline))
+    )
 
 
 def arm_mean(
@@ -110,54 +130,77 @@ def arm_mean(
 ) -> Estimate:  # fmt: skip
     """Return the mean of a metric in one arm, clustered by shift (no p value: zero is no hypothesis about it)."""
     pairs = matched(table, (arm,), metric, population)
-    found = weighted_estimate(str(Arm(*arm)), pairs, (1,), level, max_dropped, 0)
-    return dataclasses.replace(found, p=None, p_method=None)
+    found = weighted_estimate(str(Arm(*arm)), pairs, (1,), level, max_dropped, None)
+    return dataclasses.replace(found, agent=arm[0], memory_mode=arm[1])
 
 
 def weighted_estimate(
-    name: str, pairs: Pairs, weights: tuple[int, ...], level: float, max_dropped: float, seed: int
+    name: str, pairs: Pairs, weights: Sequence[float], level: float, max_dropped: float, seed: int | None
 ) -> Estimate:  # fmt: skip
-    """Return the estimate of a weighted sum of the arms' scores, and between what it lies whatever is missing."""
-    means = (pairs.kept @ weights).groupby(pairs.shift_of).mean()
-    found = estimate_of(name, means.to_numpy(), pairs, level, max_dropped, seed)
-    if ((pairs.wide < 0) | (pairs.wide > 1)).any(axis=None):
+    """Return the estimate of a weighted sum of the arms' scores, and between what it lies whatever is missing.
+
+    ``seed`` is that of the sign flips; None where no p value is wanted.
+    """
+    given = np.array(weights, float)
+    by_shift = pairs.by_shift
+    found = estimate_of(name, by_shift.dot(given).to_numpy(), pairs, level, max_dropped, seed)
+    if not pairs.bounded:
         return found
-    against = np.array(weights) < 0
-    ends = [
-        float((pairs.wide.fillna(dict(enumerate(np.where(against, 1 - end, end)))) @ weights)
-              .groupby(pairs.cases["shift_id"]).mean().mean())
-        for end in (0.0, 1.0)
-    ]  # fmt: skip
-    return dataclasses.replace(found, at_least=ends[0], at_most=ends[1])
+    if found.value is not None and found.shifts > 1:
+        shares = by_shift.to_numpy()
+        alone = len(given) == 1
+        limits = bounded_interval(shares[:, 0], 0.0, 1.0, level) if alone else weighted_interval(shares, given, level)
+        found = dataclasses.replace(found, low=float(limits[0]), high=float(limits[1]), interval="bounded")
+    worst, best = pairs.least.copy(), pairs.most.copy()
+    for at in np.flatnonzero(given < 0):
+        worst[at], best[at] = pairs.most[at], pairs.least[at]
+    shift_of = pairs.cases["shift_id"]
+    at_least, at_most = (float(end.dot(given).groupby(shift_of).mean().mean()) for end in (worst, best))
+    return dataclasses.replace(found, at_least=at_least, at_most=at_most)
 
 
-def estimate_of(name: str, means: np.ndarray, pairs: Pairs, level: float, max_dropped: float, seed: int) -> Estimate:
-    """Return the estimate of a mean over shift numbers, or the reason why there is none."""
+def estimate_of(
+    name: str, means: np.ndarray, pairs: Pairs, level: float, max_dropped: float, seed: int | None,
+    reach: tuple[float, float] | None = None,
+) -> Estimate:  # fmt: skip
+    """Return the estimate of a mean over shift numbers, or the reason why there is none.
+
+    Args:
+        seed: of the sign flips; None where no p value is wanted.
+        reach: what a shift's number can be at least and at most; None where it has no bounds.
+    """
     if not 0 < level < 1 or not 0 <= max_dropped < 1:
         raise ConfigError(f"level: {level!r}, max_dropped: {max_dropped!r}; accepted: within (0, 1), within [0, 1)")
-    planned, cases, shifts = len(pairs.cases), len(pairs.kept), len(means)
+    shifts = len(means)
     value = low = high = p = method = None
-    notes = []
-    if planned - cases > max_dropped * planned or not shifts:
-        by_arm = ", ".join(f"{arm} {count}" for arm, count in pairs.dropped.items())
-        limit = f"at most {max_dropped:.0%} accepted"
-        notes.append(f"{planned - cases} of {planned} pairs dropped (no score: {by_arm}); {limit}")
-    elif shifts == 1:
-        value = float(means[0])
-        notes.append("1 shift: no interval")
-    else:
+    interval, notes = "", [refusal(pairs, max_dropped, shifts)]
+    if not notes[0]:
         value = float(np.mean(means))
-        p, method = sign_flip_p(means, seed)
+        if lost := pairs.cases["shift_id"].nunique() - pairs.shift_of.nunique():
+            notes.append(f"{counted(lost, 'shift')} without a pair left out")
+    if value is not None and shifts == 1:
+        notes.append("1 shift: no interval")
+    elif value is not None:
+        p, method = (None, None) if seed is None else sign_flip_p(means, seed)
         if agree(means):
             notes.append(agreement(shifts, level))
-        else:
-            low, high = map(float, cluster_interval(means, level))
-    if value is not None and (lost := pairs.cases["shift_id"].nunique() - pairs.shift_of.nunique()):
-        notes.append(f"{counted(lost, 'shift')} without a pair left out")
+        if reach:
+            interval, (low, high) = "bounded", map(float, bounded_interval(means, *reach, level))
+        elif not agree(means):
+            interval, (low, high) = "t", map(float, cluster_interval(means, level))
     return Estimate(
-        name, pairs.metric, pairs.population, value, low, high, level, p, method, shifts, cases, planned, pairs.dropped,
-        shifts < DESCRIPTIVE_BELOW, "; ".join(notes),
+        name, pairs.metric, pairs.population, value, low, high, level, p, method, shifts, len(pairs.kept),
+        len(pairs.cases), pairs.dropped, shifts < DESCRIPTIVE_BELOW, "; ".join(filter(None, notes)), interval,
     )  # fmt: skip
+
+
+def refusal(pairs: Pairs, max_dropped: float, shifts: int) -> str:
+    """Return why pairs give no number: too large a share of them was dropped; nothing where they do."""
+    planned, cases = len(pairs.cases), len(pairs.kept)
+    if planned - cases <= max_dropped * planned and shifts:
+        return ""
+    by_arm = ", ".join(f"{arm} {count}" for arm, count in pairs.dropped.items())
+    return f"{planned - cases} of {planned} pairs dropped (no score: {by_arm}); at most {max_dropped:.0%} accepted"
 
 
 def agree(means: np.ndarray) -> bool:

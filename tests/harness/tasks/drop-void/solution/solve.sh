@@ -1,0 +1,2 @@
+#!/bin/bash
+grep -v ",void$" records.csv > clean.csv
