@@ -30,7 +30,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "distinct_ids",
             "json_object",
         ],
-        "case": ["CaseRun", "MOVING", "run_case"],
+        "case": ["CaseRun", "MOVING", "finish_again", "run_case"],
         "customer": [
             "ASKED",
             "CustomerState",
@@ -49,7 +49,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "MASKED_ANSWERS",
             "NOT_AVAILABLE",
             "NOT_CARRIED_OUT",
-            "NotebookTools",
+            "MemoryTools",
             "customer_tool_types",
             "new_case_environment",
         ],
@@ -73,7 +73,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "was_answered",
         ],
         "facts": ["CONSENT", "Facts", "ended_on_consent", "facts_of"],
-        "grading": ["GRADING", "grade_again", "graded", "is_whole"],
+        "grading": ["GRADING", "grade_again", "goes_on", "graded", "is_whole"],
         "models": [
             "ATTEMPTS",
             "DEADLINE",
@@ -89,8 +89,10 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "notes": ["causes_told", "tells_fix"],
         "orchestrator": ["CaseOrchestrator", "ENDINGS", "TERMINATIONS"],
-        "record": ["CaseRecord", "columns_table"],
+        "record": ["CaseRecord", "SIDES", "columns_table"],
+        "remembering": ["MEMORY", "MEMORY_AFTER", "MemoryAtWork", "Remembered", "Shown", "with_query"],
         "requests": ["Clause", "Heard", "MissingArgument", "Request", "TOOLS", "hear", "requested_calls"],
+        "standin": ["stand_in"],
         "wire": ["LARGEST", "bounded"],
     },
 )

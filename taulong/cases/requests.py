@@ -267,7 +267,8 @@ class _Reader:
         question = lowered.rstrip(" \"')").endswith("?")
         if not item and self.header and not lowered.rstrip().endswith(":"):
             self.header = self.header_verb = None
-        if START_BY.search(lowered) and self.list_start is not None:
+        begins = "guide you through" in self.text.lower() and not item and re.search(r"\bplease (?!let|note)", lowered)
+        if self.list_start is not None and (begins or START_BY.search(lowered)):
             self._drop_plan()
         if item and self.list_start is None:
             self.list_start = len(self.clauses)
@@ -407,7 +408,7 @@ class _Reader:
         """Return the mood of a clause that begins with a bare verb: an instruction, unless it goes on with its neighbour's."""
         if past and re.match(r"(?:reset|set|put|run|let|cut)\b", words):
             return "aside"
-        if before == "purpose" and lead:
+        if before == "purpose" and lead in ("and", "or") and not words.startswith("please"):
             return "purpose"
         if before == "not" and lead not in ("and", "or"):
             return "ask"
@@ -690,7 +691,7 @@ class _Reader:
         if TOLD.match(words, token.end()):
             return []
         tool, inside = token["literal"], token["inside"]
-        state = STATE.search(words.replace(tool, " "))
+        state = STATE_AFTER.search(words.replace(tool, " "))
         wanted = state and ("off" if state["off"] else "on")
         found = self._with_arguments(tool, words, inside, None)
         if tool in SWITCHES.values():
