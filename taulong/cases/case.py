@@ -208,7 +208,11 @@ def _stage(
         calls["agent"].agent(environment.tools, policy)
         if "agent" in calls
         else new_agent(
-            agent, environment.get_tools() if ":" in agent else [], policy, at_work.shown, Streams("agent", *where)
+            str(agent),
+            environment.get_tools() if ":" in str(agent) else [],
+            policy,
+            at_work.shown,
+            Streams("agent", *where),
         )
     )
     orchestrator = CaseOrchestrator(

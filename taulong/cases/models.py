@@ -96,7 +96,7 @@ class Model:
             raise ConfigError(f"{name}: {fault}; set it again, without that")
 
 
-def case_seed(side: str, split: str, seed: int, position: int, trial: int) -> int:
+def case_seed(side: str, split: str, seed: int, position: int | str, trial: int) -> int:
     """Return the seed that goes to the model of a case's ``agent``, ``user`` or ``memory``; the same in every memory mode."""
     return Draws(f"{side} model", split, seed, position, trial).below(2**31)
 

@@ -84,9 +84,9 @@ class MemoryAtWork:
         started = time.perf_counter()
         try:
             return call(*arguments, **options)
-        except (MemoryFailure, *answers):
-            raise
         except Exception as error:
+            if isinstance(error, (MemoryFailure, *answers)):
+                raise
             raise MemoryFailure(step, scrub(f"{type(error).__name__}: {error}")) from None
         finally:
             self.seconds += time.perf_counter() - started
@@ -94,10 +94,11 @@ class MemoryAtWork:
     def show(self, message: str | None = None) -> None:
         """Ask for the text that the agent is shown, at the opening or when the customer's first message is known."""
         text = self._do("show", self.system.show, Opening(message))
-        if not isinstance(text, str | None):
+        if text is not None and not isinstance(text, str):
             raise MemoryFailure("show", f"gave a {type(text).__name__}; accepted: a text, or None")
-        if self.system.capped and len(text or "") > self.shown.cap:
-            raise MemoryFailure("show", f"gave {len(text)} characters, and the cap is {self.shown.cap}")
+        length = 0 if text is None else len(text)
+        if self.system.capped and length > self.shown.cap:
+            raise MemoryFailure("show", f"gave {length} characters, and the cap is {self.shown.cap}")
         self.shown.text = text
 
     @property
