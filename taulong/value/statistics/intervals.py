@@ -95,7 +95,7 @@ def _chance_below_0(distances: np.ndarray) -> np.ndarray:
 
 
 def weighted_interval(
-    shares: np.ndarray, weights: Sequence[float], level: float = 0.95
+    shares: np.ndarray, weights: Sequence[float] | np.ndarray, level: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Return the limits of an interval for a weighted sum of arms' mean shares, such as the difference of two.
 
