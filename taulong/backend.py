@@ -9,6 +9,7 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import os
+import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,7 +70,6 @@ from tau2.environment.environment import Environment  # noqa: E402
 from tau2.environment.tool import as_tool  # noqa: E402
 from tau2.environment.toolkit import ToolType, is_tool  # noqa: E402
 from tau2.evaluator.evaluator import EvaluationType, evaluate_simulation  # noqa: E402
-from tau2.evaluator.evaluator_env import EnvironmentEvaluator  # noqa: E402
 from tau2.orchestrator.orchestrator import Orchestrator, Role  # noqa: E402
 from tau2.registry import registry  # noqa: E402
 from tau2.user.user_simulator import UserSimulator  # noqa: E402
@@ -376,12 +376,13 @@ def official_reward(
     solo_mode: bool = False,
     policy_type: str = "manual",
 ) -> RewardInfo:
-    """Return what tau2's ``EnvironmentEvaluator`` says of a trajectory.
+    """Return what tau2's ``evaluate_simulation`` says of a trajectory that came to its end, every part of the basis included.
 
     An assertion that raises on the state that the run has left, and not on the task's initial state, is not met: the
     run has broken what it asks. :func:`assertion_error` says why.
 
-    Raises ValueError (from tau2) when a replayed tool call answers otherwise than recorded.
+    Raises ValueError (from tau2) when a replayed tool call answers otherwise than recorded, or when the basis asks a judge
+    (NL_ASSERTION), which is not guessed.
     """
     if environment_constructor is new_environment:
         environment_constructor = environment_maker(policy_type)
@@ -406,15 +407,23 @@ def official_reward(
         environment.run_env_assertion = run_env_assertion
         return environment
 
-    reward = EnvironmentEvaluator.calculate_reward(
-        environment_constructor=constructor, task=task, full_trajectory=messages, solo_mode=solo_mode
-    )
+    if _CONSTRUCTED not in registry.get_domains():
+        registry.register_domain(_construct, _CONSTRUCTED)
+    _constructed.make = constructor
+    ended = SimpleNamespace(messages=messages, termination_reason=TerminationReason.USER_STOP)  # all it looks at
+    reward = simulation_reward(ended, task, solo_mode, _CONSTRUCTED)
     if raised:
         reward.info = {**(reward.info or {}), _RAISED: "; ".join(raised)}
     return reward
 
 
+_CONSTRUCTED = "taulong-constructed"
+_constructed = threading.local()  # graders work in many threads, and tau2 finds a constructor by its domain's name
 _RAISED = "assertion_error"
+
+
+def _construct(**options) -> Environment:
+    return _constructed.make(**options)
 
 
 def assertion_error(reward: RewardInfo) -> str | None:

@@ -1,17 +1,19 @@
 """Short conversations for the tests: calls in a case's environment, agents and customers that do as told."""
 
 import copy
-from functools import cache, partial
+from functools import cache
 
 from taulong import backend
 from taulong.backend import AssistantMessage, Task, ToolCall, UserMessage
 from taulong.cases import case as cases
 from taulong.cases.agents import ScriptedAgent
+from taulong.cases.remembering import MemoryAtWork, Remembered
 from taulong.memory.modes import Memory
+from taulong.memory.system import ShiftView
 from taulong.shifts.generation import generate_shifts
 
-NO_MEMORY = Memory("none", None, False, 0)
-EMPTY_NOTEBOOK = Memory("notebook", "", True, 2000)
+NO_MEMORY = Memory("none", ShiftView(2000, 0))
+EMPTY_NOTEBOOK = Memory("notebook", ShiftView(2000, 0), "")
 
 
 @cache
@@ -46,7 +48,7 @@ def calls_of(actions):
 
 def environment_of(case, memory=NO_MEMORY):
     """Return the case's environment in the task's initial state."""
-    environment = cases.new_case_environment(case, memory)
+    environment = cases.new_case_environment(case, MemoryAtWork(memory))
     environment.set_state(None, Task.model_validate(case.task).initial_state.initialization_actions, [])
     return environment
 
@@ -65,7 +67,11 @@ def converse(case, calls, memory=NO_MEMORY, environment=None):
 
 def official(case, messages, memory=NO_MEMORY):
     """Return the official reward of a trajectory, replayed in the case's own environment class."""
-    constructor = partial(cases.new_case_environment, case, memory)
+    tools = MemoryAtWork(memory).tools
+
+    def constructor(solo_mode=False):
+        return cases.new_case_environment(case, Remembered(tools, messages), solo_mode)
+
     return backend.official_reward(Task.model_validate(case.task), messages, constructor).reward
 
 

@@ -22,8 +22,8 @@ from taulong.backend import AssistantMessage, Task, ToolCall, ToolMessage, UserM
 from taulong.cases.agents import AGENTS, ScriptedAgent
 from taulong.cases.customer import ScriptedCustomer
 from taulong.cases.models import case_seed
+from taulong.cases.remembering import Shown
 from taulong.draws import Draws, Streams
-from taulong.memory.modes import Memory
 from taulong.shifts.causes import recurring_causes
 from taulong.shifts.files import read_shifts
 from taulong.shifts.stream import Shift
@@ -101,7 +101,7 @@ def scripted_sides(shifts: Iterable[Shift], agent: str = "learner", trials: int 
                 def new_agent(system: str, tools: set, where=where):
                     noted, cap = NOTEBOOK.search(system), CAP.search(system)
                     text = None if noted is None else noted[1].replace("(empty)", "")
-                    memory = Memory("notebook", text, "write_notebook" in tools, int(cap[1]) if cap else 0)
+                    memory = Shown(text, frozenset(tools), int(cap[1]) if cap else 0)
                     return ScriptedAgent([], "", memory, Streams("agent", *where), AGENTS[agent])
 
                 sides[case_seed("agent", *where)] = new_agent

@@ -15,9 +15,9 @@ from pydantic import BaseModel
 from taulong import backend
 from taulong.audit.scripts import gold_calls, play_in
 from taulong.backend import EnvAssertion, Environment, Task, TelecomEnvironment, database_contents, domain_tasks
+from taulong.graders.official import is_vacuous
 from taulong.graders.policy import Write, caller_of
 from taulong.graders.reference import Reference, hashes, start
-from taulong.graders.verdicts import is_vacuous
 
 DOMAINS = ("telecom", "airline", "retail")
 

@@ -11,7 +11,7 @@ from taulong.value.figures.style import DOUBLE, styled
 LABELS = {
     "official": "official\nreward", "strict_stock": "strict,\nstock", "strict_synced": "strict,\nsynced",
     "record_gate": "record\ngate", "field_gate": "field\ngate", "policy_check": "policy\ncheck",
-    "scope_gate": "scope\ngate",
+    "scope_gate": "scope\ngate", "transient_gate": "transient\ngate",
 }  # fmt: skip
 MARKS = {"licensed": " (licensed)", "on_task": " (footprint)", "undone": " (undone)"}
 """Class -> what stands beside the title of such a row."""

@@ -18,6 +18,7 @@ reference's own calls are played from the start.
 """
 
 import concurrent.futures
+import json
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -29,9 +30,10 @@ import pandas as pd
 from taulong import backend
 from taulong.audit.scripts import call, gold_calls, play_in
 from taulong.backend import Message, Task, TelecomTools, ToolCall, ToolType, database_contents
+from taulong.graders.gates import GRADERS, grade_run
 from taulong.graders.policy import caller_of
 from taulong.graders.reference import Reference, build_reference, hashes, start
-from taulong.graders.verdicts import GRADERS, Run, grade_run, judged_step
+from taulong.graders.replay import Run, judged_step
 from taulong.progress import progress_bar
 
 ALL_GRADERS = ("official", *GRADERS)
@@ -345,6 +347,7 @@ def outcome(reference: Reference, messages: list[Message], run: Run, environment
 def mutate(task: Task, chosen: Sequence[Operator]) -> list[tuple]:
     """Return one row (``OPERATOR_COLUMNS``) for every member of every operator on one task."""
     origin, rows = branch(task), []
+    seen: set[tuple] = set()  # a family has members that a named operator has already made: one run is one run
     for operator in chosen:
         if operator.rewrite is not None:
             members = [operator.rewrite(task)]
@@ -353,11 +356,20 @@ def mutate(task: Task, chosen: Sequence[Operator]) -> list[tuple]:
             members = operator.members
             played = (_played(origin.reference, calls, origin) for calls in members)
         for calls, result in zip(members, played, strict=True):
+            made = None if calls is None else (operator.rewrite is not None, calls_key(calls))
+            if made in seen:
+                continue
+            seen |= {made} - {None}
             found = "void" if result is None else classify(operator, origin, result[1])
             name = _member(calls) if len(members) > 1 else ""
             statuses = {} if found == "void" else outcome(origin.reference, *result)
             rows.append((task.id, operator.id, operator.kind, name, found, *(statuses.get(g, "") for g in ALL_GRADERS)))
     return rows
+
+
+def calls_key(calls: Sequence[ToolCall]) -> str:
+    """Return what tells a list of calls from another: who calls what with which arguments, as they are spelled."""
+    return json.dumps([(asked.requestor, asked.name, asked.arguments) for asked in calls], sort_keys=True)
 
 
 def _member(calls: Sequence[ToolCall]) -> str:

@@ -9,7 +9,7 @@ from taulong.paths import FIGURES, OUTPUTS, RUNS, shown
 NAME = "reproduction"
 NUM_SHIFTS = 40  # every number of the results table is within its own interval of the agent's truth
 AGENTS = ("learner", "guesser", "parrot", "transferrer", "meddler", "forgetful")
-MODES = ("none", "notebook", "oracle", "placebo", "transcript", "frozen")
+MODES = ("none", "notebook", "oracle", "misleading", "transcript", "frozen")
 CAPS = (0, 25, 50, 75, 100, 125, 500)  # besides the default of 2,000
 CAP_AGENTS = ("learner", "forgetful")
 

@@ -13,14 +13,12 @@ from itertools import count
 from typing import Any
 
 import verifiers.v1 as vf
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from taulong.bench.wire import wire_safe
-from taulong.errors import ConfigError, RunError, check_name
-from taulong.memory.modes import MEMORY_MODES
+from taulong.errors import ConfigError, RunError
+from taulong.memory.names import check_memory, check_options, second_pass
 from taulong.shifts.configuration import ShiftConfig, shift_seeds
-
-BENCH_MODES = tuple(mode for mode in MEMORY_MODES if mode != "frozen")  # a second pass is no rollout of its own
 
 
 class BenchConfig(vf.TasksetConfig):
@@ -33,7 +31,9 @@ class BenchConfig(vf.TasksetConfig):
     seed_offset: int = 0
     """First seed, counted from the start of the split."""
     memory_mode: str = "notebook"
-    """none, notebook or oracle; controls: placebo, transcript."""
+    """A memory mode on board, or module:Class; no second pass, which is no rollout of its own."""
+    memory_args: dict[str, Any] = Field(default_factory=dict)
+    """Options of the memory system."""
     num_cases: int = ShiftConfig.num_cases
     """Customers a shift."""
     incident_fraction: float = ShiftConfig.incident_fraction
@@ -65,7 +65,10 @@ class BenchConfig(vf.TasksetConfig):
     def check(self):
         """Return itself; raises ConfigError (in pydantic's) that names the field, the value and the accepted ones."""
         shift_seeds(self.split, self.num_shifts, self.seed_offset)
-        check_name("memory_mode", self.memory_mode, BENCH_MODES)
+        self.memory_mode = check_memory(self.memory_mode, "memory_mode")
+        if second_pass(self.memory_mode):
+            raise ConfigError(f"memory_mode: {self.memory_mode!r} is a second pass; accepted: modes of a first one")
+        check_options({self.memory_mode: self.memory_args}, [self.memory_mode])
         self.shift_config()
         if self.user_llm is not None:
             customer(self.user_llm, self.user_base_url)
@@ -96,6 +99,7 @@ class ShiftData(vf.TaskData):
     seed: int
     shift_config: dict[str, Any]
     memory_mode: str
+    memory_args: dict[str, Any] = Field(default_factory=dict)
     user_llm: str | None = None
     user_base_url: str | None = None
 
@@ -160,6 +164,7 @@ class ShiftTaskset(vf.Taskset[ShiftTask, BenchConfig]):
                     seed=seed,
                     shift_config=asdict(shift_config),
                     memory_mode=config.memory_mode,
+                    memory_args=config.memory_args,
                     user_llm=config.user_llm,
                     user_base_url=config.user_base_url,
                 ),
@@ -208,7 +213,8 @@ def run_shift(data: ShiftData, trial: int, model: str, endpoint: str, secret: st
 
     shift = generate_shift(ShiftConfig.from_dict(data.shift_config), data.split, data.seed)
     agent = Model(model, {"base_url": endpoint}, key=secret)
-    run_unit(Unit(shift, data.memory_mode, agent, trial, customer(data.user_llm, data.user_base_url)), on_case=on_case)
+    user = customer(data.user_llm, data.user_base_url)
+    run_unit(Unit(shift, data.memory_mode, agent, trial, user, memory_args=data.memory_args), on_case=on_case)
 
 
 async def in_thread(call, *arguments):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from taulong.errors import DataError
+from taulong.memory.names import current_name
 from taulong.paths import atomic_write, located
 from taulong.runs.folder import check_row
 from taulong.shifts.configuration import ShiftConfig
@@ -88,12 +89,20 @@ def _rollout(path: Path, trace: dict) -> Rollout:
         check_row(row)
         if "record" not in row:
             raise ValueError("a case without its record")
+        _rename(row)
         for reward in ("official_reward", "gated_reward"):
             value = row["record"].get(reward)
             if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
                 raise ValueError(f"{reward} is {value!r:.60}, accepted: 0 to 1")
+    task["memory_mode"] = current_name(task["memory_mode"])
     sampling = {name: value for source in (agent, config) for name, value in source.items() if "sampling" in name}
     return Rollout(path, task, config["model"], rows, json.dumps(sampling, sort_keys=True))
+
+
+def _rename(row: dict) -> None:
+    """Give a row the name that its memory mode has now."""
+    for part in (row["record"], row["transcript"]):
+        part["memory_mode"] = current_name(part["memory_mode"])
 
 
 def _traces(path: Path) -> Iterator[tuple[int, dict]]:
@@ -146,7 +155,7 @@ def import_traces(folder: str | Path, name: str):
     Raises:
         DataError: the rollouts do not fit together, the installed tau2 is not theirs, or the name is taken.
     """
-    from taulong.memory.modes import MEMORY_MODES
+    from taulong.memory.names import MEMORY_MODES
     from taulong.runs.config import RunConfig, run_manifest
     from taulong.runs.folder import KEY, RunFolder, run_path
     from taulong.runs.units import Unit
@@ -158,7 +167,8 @@ def import_traces(folder: str | Path, name: str):
         generate_shift(config, task["split"], seed) for seed in sorted({rollout.task["seed"] for rollout in rollouts})
     ]
     agents = list(dict.fromkeys(rollout.agent for rollout in rollouts))
-    modes = tuple(mode for mode in MEMORY_MODES if any(rollout.task["memory_mode"] == mode for rollout in rollouts))
+    met = list(dict.fromkeys(rollout.task["memory_mode"] for rollout in rollouts))
+    modes = tuple(sorted(met, key=lambda mode: MEMORY_MODES.index(mode) if mode in MEMORY_MODES else len(MEMORY_MODES)))
     arms = [(rollout.agent, rollout.task["memory_mode"], rollout.task["seed"]) for rollout in rollouts]
     trials = max(map(arms.count, arms))
     units = [
@@ -171,13 +181,27 @@ def import_traces(folder: str | Path, name: str):
     run = RunFolder(run_path(name))
     _write_shifts(shifts, name, run)
     user = {"user": "llm", "user_llm": task["user_llm"]} if task["user_llm"] else {}
-    manifest = run_manifest(RunConfig(name, ("llm",), modes, trials, agents[0], **user))
+    manifest = run_manifest(
+        RunConfig(name, ("llm",), modes, trials, agents[0], **user, memory_args=_memory_args(rollouts))
+    )
     if len(agents) > 1:
         del manifest["agent_llm"]  # there is no one model
     manifest |= {"agents": agents, "planned_cases": sum(len(unit.steps) for unit in units)}
     atomic_write(run.path / "manifest.json", json.dumps(manifest, indent=1) + "\n")
     run.finish(units, {tuple(row["record"][name] for name in KEY): row for rollout in rollouts for row in rollout.rows})
     return run
+
+
+def _memory_args(rollouts: list[Rollout]) -> dict[str, dict]:
+    """Return the options of memory systems by mode; raises DataError where a mode ran with two kinds of them."""
+    options: dict[str, dict] = {}
+    for rollout in rollouts:
+        mode, given = rollout.task["memory_mode"], rollout.task.get("memory_args") or {}
+        if options.setdefault(mode, given) != given:
+            raise DataError(
+                f"{rollout.path.parent.name}: memory_args of {mode} differ between rollouts; import them apart"
+            )
+    return {mode: given for mode, given in options.items() if given}
 
 
 def _common(rollouts: list[Rollout]) -> dict:

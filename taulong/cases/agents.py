@@ -4,20 +4,19 @@ To add one, name its traits in :data:`AGENTS`. An agent of your own is a class i
 ``module:Class`` wherever an agent is named: see :func:`new_agent`.
 """
 
-import hashlib
-import importlib
 import inspect
 import json
 import re
-import sys
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from taulong.backend import AssistantMessage, BaseAgent, MultiToolMessage, ToolCall
+from taulong.cases.remembering import Shown
+from taulong.classes import named_class, source_digest
 from taulong.draws import Streams
 from taulong.errors import ConfigError, check_name
-from taulong.memory.modes import CONVERSATION, Memory, fix_note
+from taulong.memory.controls import fix_note
+from taulong.memory.transcript import CONVERSATION
 
 TRANSFER_NOTICE = "YOU ARE BEING TRANSFERRED TO A HUMAN AGENT. PLEASE HOLD ON."
 
@@ -74,7 +73,7 @@ def check_agent(name: str) -> str:
     return check_name("agents", name, [*AGENTS, "llm"])
 
 
-def new_agent(name: str, tools: list, domain_policy: str, memory: Memory, draws: Streams) -> BaseAgent:
+def new_agent(name: str, tools: list, domain_policy: str, memory: Shown, draws: Streams) -> BaseAgent:
     """Return the agent of a case.
 
     A class named ``module:Class`` is called with the same arguments as :class:`ScriptedAgent`, but for its traits, and gives
@@ -86,28 +85,12 @@ def new_agent(name: str, tools: list, domain_policy: str, memory: Memory, draws:
 
 
 def _own_class(name: str) -> type:
-    module, _, attribute = name.partition(":")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(
-            f"agents: {name!r} cannot be imported ({error}); write module:Class, with the module on Python's "
-            "path or in the current folder"
-        ) from error
-    if not isinstance(found, type):
-        raise ConfigError(f"agents: {name!r} is a {type(found).__name__}; accepted: a class of a tau2 agent")
-    return found
+    return named_class("agents", name, "class of a tau2 agent")
 
 
 def agent_sources(names: Iterable[str]) -> dict[str, str]:
     """Return 12 hex digits over the source file of each agent of one's own: a changed agent is another run."""
-    return {
-        name: hashlib.sha256(Path(inspect.getfile(_own_class(name))).read_bytes()).hexdigest()[:12]
-        for name in names
-        if ":" in name
-    }
+    return {name: source_digest(_own_class(name)) for name in names if ":" in name}
 
 
 @dataclass(frozen=True)
@@ -163,15 +146,15 @@ class ScriptedAgent(BaseAgent):
     Args:
         tools: as for every tau2 agent (unused: it knows the tools it calls).
         domain_policy: as for every tau2 agent (unused).
-        memory: the notebook at the start of the case.
+        memory: what it is shown of earlier cases, and the names of the tools to write with.
         draws: its draws in this case: the same in every memory mode, and one stream for each thing it draws, so that arms
             on matched seeds guess alike. They do not tell the case, from which all of it could be generated.
         traits: what sets it apart.
     """
 
-    def __init__(self, tools: list, domain_policy: str, memory: Memory, draws: Streams, traits: Traits = Traits()):
+    def __init__(self, tools: list, domain_policy: str, memory: Shown, draws: Streams, traits: Traits = Traits()):
         super().__init__(tools=tools, domain_policy=domain_policy)
-        self.memory = memory if traits.uses_notebook else Memory("none", None, False, 0)
+        self.memory = memory if traits.uses_notebook else Shown()
         self.traits = traits
         self._guesses, self._slips = draws.stream("guess"), draws.stream("forgetting")
         self._calls = 0

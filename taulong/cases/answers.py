@@ -54,17 +54,3 @@ def counted_tokens(usage) -> tuple[int, bool]:
     prompt, reply, total = usage.prompt_tokens or 0, usage.completion_tokens or 0, usage.total_tokens or 0
     complete = prompt > 0 and (reply > 0 or (reply == 0 and total == prompt))
     return max(total or prompt + reply, 0), complete
-
-
-def without_reasoning(text: str) -> str:
-    """Return a message without its reasoning blocks, also one whose opening tag was part of the prompt.
-
-    LiteLLM takes a leading block out by itself; a message that is cut off inside a block is all reasoning.
-    """
-    for tag in ("think", "thinking", "reasoning"):
-        opening, closing = f"<{tag}>", f"</{tag}>"
-        while closing in text:
-            before, _, after = text.partition(closing)
-            text = before.partition(opening)[0] + after if opening in before else after
-        text = text.partition(opening)[0]
-    return text

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from taulong import __version__, backend
 from taulong.backend import Task
@@ -10,14 +10,17 @@ from taulong.cases.agents import new_agent
 from taulong.cases.customer import ScriptedCustomer
 from taulong.cases.environment import CaseEnvironment, customer_tool_types, new_case_environment
 from taulong.cases.facts import Facts, facts_of
-from taulong.cases.grading import graded
+from taulong.cases.grading import goes_on, grade_again, graded
 from taulong.cases.models import Model, ModelCalls, case_seed
 from taulong.cases.notes import tells_fix
 from taulong.cases.orchestrator import CaseOrchestrator
-from taulong.cases.record import CaseRecord
+from taulong.cases.record import SIDES, CaseRecord
+from taulong.cases.remembering import MEMORY_AFTER, MemoryAtWork, with_query
+from taulong.cases.standin import stand_in
 from taulong.draws import Streams
 from taulong.graders.verdicts import GRADER_VERSION
 from taulong.memory.modes import Memory
+from taulong.memory.names import is_held_out
 from taulong.shifts.causes import causes_by_tool, corrective_tools, fixed_sign, signs
 from taulong.shifts.stream import Case, Shift
 
@@ -36,14 +39,16 @@ class CaseRun:
         record: one flat row, see :class:`taulong.cases.record.CaseRecord`.
         transcript: the conversation and the notebook before and after.
         seconds: wall time; kept apart, so that records are the same from run to run.
-        notebook: the notebook's text after the case (None in mode ``none``).
+        memory: what crosses to the next case.
+        memory_seconds: wall time of the memory, likewise apart.
         retries: model calls that were made again; kept apart likewise.
     """
 
     record: dict
     transcript: dict
     seconds: float
-    notebook: str | None
+    memory: Memory
+    memory_seconds: float = 0.0
     retries: int = 0
 
 
@@ -53,7 +58,7 @@ class _Stage:
 
     shift: Shift
     case: Case
-    memory: Memory
+    memory: MemoryAtWork
     agent: str | Model
     trial: int
     user: str | Model
@@ -69,7 +74,7 @@ class _Stage:
             "case_id": self.case.case_id,
             "trial": self.trial,
             "position": self.case.position,
-            "memory_mode": self.memory.mode,
+            "memory_mode": self.memory.memory.mode,
             "agent": str(self.agent),
             "user": str(self.user),
         }
@@ -83,12 +88,13 @@ def run_case(
     trial: int = 0,
     user: str | Model = "scripted",
     log_prompts: bool = False,
+    memory_llm: Model | None = None,
     note: Callable[[int, float, int], None] = lambda *_: None,
 ) -> CaseRun:
     """Return the record and transcript of one case.
 
-    A message that cannot be delivered ends the case as that participant's error. Any other exception is an
-    infrastructure failure: the case is ``unscored`` with the exception as its reason, never a zero.
+    A message that cannot be delivered ends the case as that participant's error. Any other exception is a failure of the
+    infrastructure or of the memory: the case is ``unscored`` with the exception as its reason, never a zero.
 
     Args:
         shift, case: what is run.
@@ -97,47 +103,117 @@ def run_case(
         trial: number of the trial; changes the draws of a scripted agent and the seeds of a model.
         user: ``scripted``, or a model.
         log_prompts: put the models' system prompts and tools into the transcript, not only their digests.
+        memory_llm: the model that the memory asks (default: the agent's own; of a scripted agent, its stand-in).
         note: called with the (tokens, dollars, unpriced calls) of every model call before its answer is used.
     """
     started = time.perf_counter()
-    stage = _stage(shift, case, memory, agent, trial, user, note)
-    ending, failure = stage.orchestrator.converse(len(memory.text or "") > shift.config.notebook_cap)
+    stage = _stage(shift, case, memory, agent, trial, user, memory_llm, note)
+    failed = stage.memory.failure
+    ending, failure = (
+        ("infrastructure", failed) if failed else stage.orchestrator.converse(lambda: stage.memory.is_long)
+    )
     messages = stage.orchestrator.get_trajectory()
-    facts = facts_of(stage.environment, messages, memory, case.cause)
+    plain = [_plain(message) for message in messages]
+    facts = facts_of(stage.environment, messages, case.cause)
+    if failure is None:
+        failure = stage.memory.take_in(plain)
     record, findings = _record(stage, facts, ending, failure), []
     if failure is None:
-        record, found = graded(record, case, memory, messages)
+        record, found = graded(record, case, list(stage.memory.tools), messages)
         findings = found or []
     return CaseRun(
         record.row(),
-        _transcript(stage, facts, messages, findings, log_prompts),
+        _transcript(stage, facts, memory, plain, findings, log_prompts),
         time.perf_counter() - started,
-        facts.notebook,
+        stage.memory.memory,
+        stage.memory.seconds,
         sum(side.retries for side in stage.calls.values()),
     )
 
 
+def finish_again(
+    case: Case,
+    memory: Memory,
+    record: dict,
+    transcript: dict,
+    agent: str | Model,
+    memory_llm: Model | None = None,
+) -> tuple[dict, dict]:
+    """Return the record and transcript of a whole conversation whose memory or grading failed: nothing is said again.
+
+    Args:
+        case: the case.
+        memory: at its start.
+        record, transcript: as they were written.
+        agent, memory_llm: as for :func:`run_case`.
+    """
+    if not goes_on(record):
+        where = (record["split"], record["seed"], _place(case, record["held_out"]), record["trial"])
+        asked = _memory_calls(agent, memory_llm, where)
+        state = transcript["memory_after"]
+        at_work = MemoryAtWork(replace(memory, state=state), asked.ask if asked else stand_in)
+        failure = at_work.failure or at_work.take_in(transcript["messages"])
+        record = {
+            **record,
+            "memory_items": at_work.items,
+            "notebook_length_after": len(at_work.contents or ""),
+            "memory_tokens": record["memory_tokens"] + (asked.tokens if asked else 0),
+            "memory_cost": record["memory_cost"] + (asked.cost if asked else 0.0),
+            "unpriced_calls": record["unpriced_calls"] + (asked.unpriced_calls if asked else 0),
+        }
+        if failure is not None:
+            return {**record, "reason": failure if not at_work.failure else f"{MEMORY_AFTER}: {failure}"}, transcript
+        transcript = {**transcript, "memory_after": at_work.memory.state, "notebook_after": at_work.contents}
+    return grade_again(case, record, transcript)
+
+
+def _place(case: Case, held_out: bool) -> int | str:
+    """Return what the draws of a case are keyed by: its position; a held-out customer's are its own."""
+    return f"held out {case.position}" if held_out else case.position
+
+
+def _memory_calls(
+    agent: str | Model, memory_llm: Model | None, where: tuple, note: Callable = lambda *_: None
+) -> ModelCalls | None:
+    """Return the calls of the model that a memory asks; None where the agent is scripted and no model is named."""
+    model = memory_llm or (agent if isinstance(agent, Model) else None)
+    return ModelCalls(model, case_seed("memory", *where), note) if model else None
+
+
 def _stage(
-    shift: Shift, case: Case, memory: Memory, agent: str | Model, trial: int, user: str | Model, note: Callable
+    shift: Shift,
+    case: Case,
+    memory: Memory,
+    agent: str | Model,
+    trial: int,
+    user: str | Model,
+    memory_llm: Model | None,
+    note: Callable,
 ) -> _Stage:
-    """Build environment, participants and orchestrator of a case."""
+    """Build environment, participants, memory and orchestrator of a case."""
     task = Task.model_validate(case.task)
-    environment = new_case_environment(case, memory)
-    where = (shift.split, shift.seed, case.position, trial)
+    where = (shift.split, shift.seed, _place(case, is_held_out(memory.mode)), trial)
     calls = {
         side: ModelCalls(model, case_seed(side, *where), note)
         for side, model in (("agent", agent), ("user", user))
         if isinstance(model, Model)
     }
-    policy = environment.policy + memory.section
+    if (asked := _memory_calls(agent, memory_llm, where, note)) is not None:
+        calls["memory"] = asked
+    at_work = MemoryAtWork(memory, asked.ask if asked else stand_in)
+    environment = new_case_environment(case, at_work)
+    policy = environment.policy + at_work.section
+    player = (
+        calls["agent"].agent(environment.tools, policy)
+        if "agent" in calls
+        else new_agent(
+            agent, environment.get_tools() if ":" in agent else [], policy, at_work.shown, Streams("agent", *where)
+        )
+    )
     orchestrator = CaseOrchestrator(
         shift.config.patience,
         domain=environment.domain_name,
-        agent=calls["agent"].agent(environment.tools, policy)
-        if "agent" in calls
-        else new_agent(
-            agent, environment.get_tools() if ":" in agent else [], policy, memory, Streams("agent", *where)
-        ),
+        agent=with_query(player, at_work, environment.policy) if at_work.wants_query else player,
         user=calls["user"].customer(environment.user_tools, task)
         if "user" in calls
         else ScriptedCustomer(task.user_scenario, environment),
@@ -145,12 +221,13 @@ def _stage(
         task=task,
         max_steps=shift.config.max_steps,
     )
-    return _Stage(shift, case, memory, agent, trial, user, environment, orchestrator, calls)
+    return _Stage(shift, case, at_work, agent, trial, user, environment, orchestrator, calls)
 
 
 def _record(stage: _Stage, facts: Facts, ending: str, failure: str | None) -> CaseRecord:
     """Return the record of a conversation, without verdicts."""
     shift, case, memory, tau2 = stage.shift, stage.case, stage.memory, backend.installation()
+    text = memory.shown.text
     return CaseRecord(
         **stage.names,
         split=shift.split,
@@ -160,6 +237,7 @@ def _record(stage: _Stage, facts: Facts, ending: str, failure: str | None) -> Ca
         recurring_cause=case.recurring_cause,
         fleet=case.fleet,
         regime=case.regime,
+        held_out=is_held_out(memory.memory.mode),
         teaching_seen=shift.teaching_seen(case.position),
         teaching_distance=shift.teaching_distance(case.position),
         transferred=facts.transferred or ending == "transfer",
@@ -172,14 +250,15 @@ def _record(stage: _Stage, facts: Facts, ending: str, failure: str | None) -> Ca
         commitment=stage.environment.commitment,
         stale=_is_stale(shift, case, stage.environment.commitment),
         evidence_shown=facts.evidence_shown,
-        fix_in_notebook=None if memory.text is None else tells_fix(memory.text, case.recurring_cause, case.phone_model),
-        notebook_length_before=len(memory.text or ""),
-        notebook_length_after=len(facts.notebook or ""),
-        notebook_writes=facts.writes,
-        notebook_refusals=facts.refusals,
+        fix_in_notebook=None if text is None else tells_fix(text, case.recurring_cause, case.phone_model),
+        notebook_length_before=len(text or ""),
+        notebook_length_after=len(memory.contents or ""),
+        notebook_writes=memory.writes,
+        notebook_refusals=memory.refusals,
+        memory_items=memory.items,
         **{
             f"{side}_{what}": getattr(stage.calls[side], what) if side in stage.calls else nothing
-            for side in ("agent", "user")
+            for side in SIDES
             for what, nothing in (("tokens", 0), ("cost", 0.0), ("truncated", 0))
         },
         unpriced_calls=sum(side.unpriced_calls for side in stage.calls.values()),
@@ -201,13 +280,18 @@ def _is_stale(shift: Shift, case: Case, commitment: str | None) -> bool | None:
     return cause != case.recurring_cause and cause in {causes[case.fleet] for causes in shift.regimes[: case.regime]}
 
 
-def _transcript(stage: _Stage, facts: Facts, messages: list, findings: list[dict], log_prompts: bool) -> dict:
+def _transcript(
+    stage: _Stage, facts: Facts, before: Memory, messages: list[dict], findings: list[dict], log_prompts: bool
+) -> dict:
     """Return the conversation as it is kept: messages, memory before and after, what is remarkable by index of the message."""
     return {
         **stage.names,
-        "notebook_before": stage.memory.text,
-        "notebook_after": facts.notebook,
-        "messages": [_plain(message) for message in messages],
+        "notebook_before": stage.memory.shown.text,
+        "notebook_after": stage.memory.contents,
+        "memory_before": before.digest,
+        "memory_after": stage.memory.memory.state,
+        "memory_tools": list(stage.memory.tools),
+        "messages": messages,
         "masked_messages": facts.masked,
         **({"truncated_messages": facts.truncated} if facts.truncated else {}),
         "commitment_message": facts.commitment,

@@ -59,7 +59,7 @@ QUESTIONS = (  # (what the agent asks for, word of the known facts that answers 
     ),
     (
         re.compile(
-            r"\b(?:phone number|your (?:full |first |last )?(?:name|number)|identify you|your identity|your account"
+            r"\b(?:phone number|(?:the|which|what) number\b|number (?:on|in) (?:the line|digits)|your (?:full |first |last )?(?:name|number)|identify you|your identity|your account"
             r"|who (?:are you|am i))\b"
         ),
         "phone number",

@@ -1,8 +1,11 @@
-"""The telecom environment of one case: a minted customer, the masked-evidence rule, and the notebook tool."""
+"""The telecom environment of one case: a minted customer, the masked-evidence rule, and the memory's tools."""
+
+from collections.abc import Callable, Mapping
 
 from taulong import backend
-from taulong.backend import TelecomEnvironment, TelecomTools, TelecomUserTools, ToolCall, ToolMessage, ToolType, is_tool
-from taulong.memory.modes import Memory
+from taulong.backend import TelecomEnvironment, TelecomTools, TelecomUserTools, ToolCall, ToolMessage, ToolType
+from taulong.cases.remembering import MemoryAtWork, Remembered
+from taulong.memory.system import MemoryFailure
 from taulong.once import once
 from taulong.shifts.causes import corrective_tools
 from taulong.shifts.stream import Case
@@ -15,43 +18,38 @@ NOT_CARRIED_OUT = (
 MASKED_ANSWERS = (NOT_AVAILABLE, NO_STATUS, NOT_CARRIED_OUT)
 
 
-class NotebookTools(TelecomTools):
-    """The agent's telecom tools with one more, which replaces the notebook.
+class MemoryTools(TelecomTools):
+    """The agent's telecom tools, and before them those of its memory, which no database is part of.
 
     Args:
-        db: the agent database; the notebook is not part of it.
-        text: the notebook at the start of the case.
-        cap: characters it holds.
+        db: the agent database.
+        own: the memory's tools, by name.
     """
 
-    def __init__(self, db: backend.TelecomDB, text: str, cap: int):
+    def __init__(self, db: backend.TelecomDB, own: Mapping[str, Callable]):
         super().__init__(db)
-        self.notebook = text
-        self.cap = cap
-        self.writes = self.refusals = 0
+        self.own = own
 
-    @is_tool(ToolType.GENERIC)  # no WRITE: it changes no database
-    def write_notebook(self, text: str) -> str:
+    @property
+    def tools(self) -> dict[str, Callable]:
+        """Return all tools by name.
+
+        Raises:
+            MemoryFailure: a tool of the memory has the name of one that the agent or the customer has.
         """
-        Replace the whole text of your notebook, the only thing you keep from one customer to the next.
+        domain = super().tools
+        if taken := sorted(self.own.keys() & (domain.keys() | customer_tool_types().keys())):
+            raise MemoryFailure("tools", f"{taken[0]!r} is the name of a tool there is already; choose another")
+        return {**self.own, **domain}
 
-        Args:
-            text: The new text of the notebook.
+    def tool_type(self, tool_name: str) -> ToolType:
+        """Return a tool's type; a memory's is GENERIC, as it changes no database."""
+        return ToolType.GENERIC if tool_name in self.own else super().tool_type(tool_name)
 
-        Returns:
-            A message that says whether the text was kept.
-        """
-        if not isinstance(text, str):
-            raise ValueError(f"text must be a string, not {type(text).__name__}")
-        if len(text) > self.cap:
-            self.refusals += 1
-            return (
-                f"Refused: the text has {len(text)} characters and the notebook holds {self.cap}. "
-                "The old text was kept."
-            )
-        self.notebook = text
-        self.writes += 1
-        return f"Notebook replaced ({len(text)} of {self.cap} characters)."
+    @property
+    def schema_key(self) -> tuple:
+        """What the schemas of the tools depend on."""
+        return (type(self), *(getattr(tool, "__func__", tool) for tool in self.own.values()))
 
 
 class CaseEnvironment(TelecomEnvironment):
@@ -84,15 +82,27 @@ class CaseEnvironment(TelecomEnvironment):
 
     Args:
         masked: whether the case starts masked.
+        memory: what answers the agent's calls of its memory's tools.
     """
 
-    def __init__(self, domain_name: str, policy: str, tools: TelecomTools, user_tools: TelecomUserTools, masked: bool):
+    def __init__(
+        self,
+        domain_name: str,
+        policy: str,
+        tools: TelecomTools,
+        user_tools: TelecomUserTools,
+        masked: bool,
+        memory: MemoryAtWork | Remembered | None = None,
+    ):
         super().__init__(domain_name, policy, tools, user_tools)
         self.masked = masked
+        self.memory = memory
         self.commitment: str | None = None
 
     def get_response(self, message: ToolCall) -> ToolMessage:
         """Return the answer to a tool call, masked where the rule says so."""
+        if self.memory is not None and message.requestor == "assistant" and message.name in self.memory.tools:
+            return self.memory.answer(message)
         if not self.masked or message.requestor != "user" or message.name not in customer_tool_types():
             return super().get_response(message)
         if message.name in corrective_tools():
@@ -125,13 +135,16 @@ class CaseEnvironment(TelecomEnvironment):
         return message.name == "toggle_wifi_calling" and message.arguments == {"wanted": "on" if is_on else "off"}
 
 
-def new_case_environment(case: Case, memory: Memory, solo_mode: bool = False) -> CaseEnvironment:
+def new_case_environment(
+    case: Case, memory: MemoryAtWork | Remembered | None = None, solo_mode: bool = False
+) -> CaseEnvironment:
     """Return the fresh environment of a case; what tau2's evaluator is given as its constructor."""
     domain, policy = backend.policy()
     database = backend.database_with(case.records)
-    tools = NotebookTools(database, memory.text, memory.cap) if memory.writable else TelecomTools(database)
+    own = memory.tools if isinstance(memory, MemoryAtWork) else None
+    tools = MemoryTools(database, own) if own else TelecomTools(database)
     user_tools = TelecomUserTools(backend.new_user_database())
-    return CaseEnvironment(domain, policy, tools, user_tools, case.masked)
+    return CaseEnvironment(domain, policy, tools, user_tools, case.masked, memory)
 
 
 @once

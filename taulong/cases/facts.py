@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from taulong import backend
 from taulong.backend import Message
 from taulong.cases.environment import MASKED_ANSWERS, CaseEnvironment, customer_tool_types
-from taulong.memory.modes import Memory
 from taulong.shifts.causes import corrective_tools, fixed_sign, signs
 
 CONSENT = re.compile(r"\s*(?:yes|yeah|yep|sure|ok|okay|of course|please|go ahead|i (?:agree|accept|confirm))\b", re.I)
@@ -26,8 +25,6 @@ class Facts:
         transferred: the agent called the tool that transfers.
         ended_on_consent: see :func:`ended_on_consent`.
         evidence_shown: the phone has shown its cause, see :func:`taulong.shifts.causes.signs`, or that the fix works.
-        notebook: the memory's text at the end.
-        writes, refusals: how often the notebook was replaced, and a text refused.
     """
 
     tool_errors: int
@@ -38,13 +35,10 @@ class Facts:
     transferred: bool
     ended_on_consent: bool
     evidence_shown: bool
-    notebook: str | None
-    writes: int
-    refusals: int
 
 
-def facts_of(environment: CaseEnvironment, messages: Sequence[Message], memory: Memory, cause: str) -> Facts:
-    """Return the facts of a conversation in an environment that began with a memory, on a phone with this cause."""
+def facts_of(environment: CaseEnvironment, messages: Sequence[Message], cause: str) -> Facts:
+    """Return the facts of a conversation in an environment, on a phone with this cause."""
     asked: deque[str] = deque()  # answers come in the order of the calls; ids of scripts and models may repeat
     masked: list[int] = []
     truncated: list[int] = []
@@ -68,7 +62,6 @@ def facts_of(environment: CaseEnvironment, messages: Sequence[Message], memory: 
             evidence_shown |= (name, message.content) in signs()[cause] or (name, message.content) == fixed_sign()
             if environment.masked and commitment is None and name in corrective_tools() and not message.error:
                 commitment = index
-    tools = environment.tools
     return Facts(
         **errors,
         masked=masked,
@@ -77,9 +70,6 @@ def facts_of(environment: CaseEnvironment, messages: Sequence[Message], memory: 
         transferred=transferred,
         ended_on_consent=ended_on_consent(messages),
         evidence_shown=evidence_shown,
-        notebook=tools.notebook if memory.writable else memory.text,
-        writes=getattr(tools, "writes", 0),
-        refusals=getattr(tools, "refusals", 0),
     )
 
 

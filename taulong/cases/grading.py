@@ -3,17 +3,17 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from types import SimpleNamespace
 
 from taulong import backend
 from taulong.backend import Message, Task, TerminationReason
-from taulong.cases.environment import new_case_environment
+from taulong.cases.environment import CaseEnvironment, new_case_environment
 from taulong.cases.orchestrator import TERMINATIONS
 from taulong.cases.record import CaseRecord
-from taulong.graders.verdicts import GRADERS, grade
+from taulong.cases.remembering import MEMORY_AFTER, Remembered
+from taulong.graders.gates import GRADERS
+from taulong.graders.verdicts import grade
 from taulong.keys import scrub
-from taulong.memory.modes import Memory
 from taulong.shifts.stream import Case
 
 GRADING = "grading"
@@ -22,19 +22,23 @@ _UNGRADED = dict.fromkeys(("official_reward", "simulation_reward", "assertion_er
 
 
 def graded(
-    record: CaseRecord, case: Case, memory: Memory, messages: Sequence[Message]
+    record: CaseRecord, case: Case, memory_tools: Sequence[str], messages: Sequence[Message]
 ) -> tuple[CaseRecord, list[dict] | None]:
     """Return the record of a whole conversation with its verdicts, and the findings (None where grading failed).
 
     Args:
         record: of the conversation, without verdicts.
         case: the case.
-        memory: at its start.
+        memory_tools: names of the memory's tools, whose calls are not made again.
         messages: the conversation.
     """
+
+    def constructor(solo_mode: bool = False) -> CaseEnvironment:
+        return new_case_environment(case, Remembered(memory_tools, messages), solo_mode)
+
     try:
         task = Task.model_validate(case.task)
-        grades = grade(task, messages, partial(new_case_environment, case, memory))
+        grades = grade(task, messages, constructor)
     except Exception as error:
         reason = scrub(f"{GRADING}: {type(error).__name__}: {error}")
         return replace(record, **_UNGRADED, outcome="unscored", reason=reason), None
@@ -67,20 +71,23 @@ def _simulation_reward(ending: str, official: float | None, task: Task, messages
 
 
 def is_whole(record: dict) -> bool:
-    """Return whether a case's conversation came to its end: then a missing score is the grading's fault alone."""
-    return record["outcome"] == "scored" or (record["reason"] or "").startswith(GRADING + ":")
+    """Return whether a case's conversation came to its end: then a missing score is the fault of what came after it."""
+    return goes_on(record) or (record["reason"] or "").startswith(f"{MEMORY_AFTER}:")
 
 
-def grade_again(case: Case, memory: Memory, record: dict, transcript: dict) -> tuple[dict, dict]:
+def goes_on(record: dict) -> bool:
+    """Return whether the next case may follow: the conversation is whole and the memory has taken it in."""
+    return record["outcome"] == "scored" or (record["reason"] or "").startswith(f"{GRADING}:")
+
+
+def grade_again(case: Case, record: dict, transcript: dict) -> tuple[dict, dict]:
     """Return the record and transcript of a whole conversation, graded from the transcript: nothing is run again.
 
     Args:
         case: the case.
-        memory: its memory; the text is taken from the transcript.
         record, transcript: as they were written.
     """
     kinds = {"assistant": backend.AssistantMessage, "user": backend.UserMessage, "tool": backend.ToolMessage}
     messages = [kinds[message["role"]].model_validate(message) for message in transcript["messages"]]
-    memory = replace(memory, text=transcript["notebook_before"])
-    again, findings = graded(CaseRecord.from_row(record), case, memory, messages)
+    again, findings = graded(CaseRecord.from_row(record), case, transcript["memory_tools"], messages)
     return again.row(), transcript if findings is None else {**transcript, "findings": findings}

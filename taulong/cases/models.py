@@ -15,7 +15,7 @@ from time import sleep
 import tenacity
 
 from taulong import backend
-from taulong.cases.answers import SURROGATE, counted_tokens, distinct_ids, json_object, without_reasoning
+from taulong.cases.answers import SURROGATE, counted_tokens, distinct_ids, json_object
 from taulong.cases.failures import (
     BrokenMessage,
     ModelFailure,
@@ -31,6 +31,7 @@ from taulong.cases.failures import (
 from taulong.cases.wire import bounded
 from taulong.draws import Draws
 from taulong.errors import ConfigError
+from taulong.graders.speech import without_reasoning
 from taulong.keys import refuse_keys, unsendable_keys, without_keys
 
 ATTEMPTS = 8
@@ -96,7 +97,7 @@ class Model:
 
 
 def case_seed(side: str, split: str, seed: int, position: int, trial: int) -> int:
-    """Return the seed that goes to the model of a case's ``agent`` or ``user``; the same in every memory mode."""
+    """Return the seed that goes to the model of a case's ``agent``, ``user`` or ``memory``; the same in every memory mode."""
     return Draws(f"{side} model", split, seed, position, trial).below(2**31)
 
 
@@ -153,6 +154,15 @@ class ModelCalls:
                 tools=tool_schemas(kit), instructions=str(task.user_scenario), llm=self.name, llm_args=self.arguments
             )
         )
+
+    def ask(self, messages: list[dict]) -> str:
+        """Return what the model says to messages, without tools.
+
+        Raises:
+            ModelFailure, BrokenMessage: as :meth:`complete`.
+        """
+        response = self.complete(model=self.name, messages=messages, tools=None, **self.arguments)
+        return response.choices[0].message.content or ""
 
     def _through_here(self, participant):
         participant.generate_next_message = partial(self._generate, participant.generate_next_message)
@@ -278,11 +288,12 @@ class ToolSchema:
     openai_schema: dict
 
 
-_schemas: dict[type, list[ToolSchema]] = {}
+_schemas: dict[object, list[ToolSchema]] = {}
 
 
 def tool_schemas(kit) -> list[ToolSchema]:
-    """Return the tools of a toolkit as a model sees them; made once for its class."""
-    if type(kit) not in _schemas:
-        _schemas[type(kit)] = [ToolSchema(tool.name, tool.openai_schema) for tool in kit.get_tools().values()]
-    return _schemas[type(kit)]
+    """Return the tools of a toolkit as a model sees them; made once for its class and its memory's tools."""
+    key = getattr(kit, "schema_key", type(kit))
+    if key not in _schemas:
+        _schemas[key] = [ToolSchema(tool.name, tool.openai_schema) for tool in kit.get_tools().values()]
+    return _schemas[key]

@@ -1,11 +1,14 @@
 """The conversation of one case: tau2's orchestrator with a customer whose patience is counted, and how it ended."""
 
+from collections.abc import Callable
 from functools import partial
 
 from taulong import backend
 from taulong.backend import Orchestrator, Role, TerminationReason
 from taulong.cases.failures import BrokenMessage, ModelFailure
+from taulong.cases.remembering import MEMORY
 from taulong.keys import scrub
+from taulong.memory.system import MemoryFailure
 
 TERMINATIONS = {  # ending of a case -> what tau2 calls it
     "customer_stop": TerminationReason.USER_STOP,
@@ -55,7 +58,7 @@ class CaseOrchestrator(Orchestrator):
         """Return the messages as they came; tau2's copies them twice and sorts by the clock, which may be set back."""
         return list(self.trajectory)
 
-    def converse(self, long_memory: bool = False) -> tuple[str, str | None]:
+    def converse(self, long_memory: Callable[[], bool] = lambda: False) -> tuple[str, str | None]:
         """Hold the conversation and return (one of :data:`ENDINGS`, why the case cannot be scored or None).
 
         A message that cannot be delivered ends the case as that participant's error; the agent's is its own failure, the
@@ -63,16 +66,18 @@ class CaseOrchestrator(Orchestrator):
         agent's model cannot take a prompt whose memory is longer than the notebook's cap. That is the memory's failure.
 
         Args:
-            long_memory: the agent was shown more than the notebook's cap.
+            long_memory: says whether the agent was shown more than the notebook's cap.
         """
         try:
             self.run()
         except BrokenMessage as error:
             ending = error.ending
         except ModelFailure as error:
-            if long_memory and error.label == "context_window" and error.ending == "agent_error":
+            if long_memory() and error.label == "context_window" and error.ending == "agent_error":
                 return "memory_overflow", None
             return "infrastructure", str(error)
+        except MemoryFailure as error:
+            return "infrastructure", f"{MEMORY}: {error}"
         except Exception as error:
             # The agent stopped in a message with a tool call: tau2 refuses to wrap up, but the conversation is over, and
             # graded without the call.

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+SIDES = ("agent", "user", "memory")
+"""Who calls models in a case, and so has tokens and a cost of its own."""
 _VERDICT = "`pass`, `fail` or `not_evaluated`: "
 
 
@@ -34,6 +36,7 @@ class CaseRecord:
     memory_mode: str = _column("how the agent's memory works")
     agent: str = _column("an agent on board, a class, or a model")
     user: str = _column("`scripted`, or the model that plays the customer")
+    held_out: bool = _column("a second pass with customers that the shift did not have")
     official_reward: float | None = _column(
         "reward of tau2's `EnvironmentEvaluator`: what the final state says; summed over a shift", default=None
     )
@@ -52,6 +55,9 @@ class CaseRecord:
     field_gate: str | None = _column(_VERDICT + "nothing changed outside the reference's fields", default=None)
     policy_check: str | None = _column(_VERDICT + "the policy permits every write", default=None)
     scope_gate: str | None = _column(_VERDICT + "the field gate, licensed writes excused", default=None)
+    transient_gate: str | None = _column(
+        _VERDICT + "the scope gate, and no forbidden write that no end state shows", default=None
+    )
     gated_reward: float | None = _column("official reward, 0 where a gate fails", default=None)
     transferred: bool = _column("the customer was handed to a human agent")
     ending: str = _column(
@@ -69,19 +75,23 @@ class CaseRecord:
     )
     evidence_shown: bool = _column("the phone has shown its cause to the agent, or that the fix works")
     fix_in_notebook: bool | None = _column(
-        "the memory at the start of the case tells the fix of the recurring cause and no other, by its tool or in words; none "
+        "what the memory shows tells the fix of the recurring cause and no other, by its tool or in words; none "
         "without memory"
     )
-    notebook_length_before: int = _column("characters of the memory at the start of the case")
-    notebook_length_after: int = _column("characters of it at the end")
-    notebook_writes: int = _column("times the notebook was replaced")
+    notebook_length_before: int = _column("characters that the memory shows the agent")
+    notebook_length_after: int = _column("characters of all that it holds after the case")
+    notebook_writes: int = _column("times a tool of the memory has written (the notebook was replaced)")
     notebook_refusals: int = _column("times a text was refused because it is over the cap")
+    memory_items: int = _column("items that the memory holds after the case: entries of a list, lines of a text")
     agent_tokens: int = _column("tokens of the agent's model, prompts and answers")
     user_tokens: int = _column("tokens of the customer's model")
+    memory_tokens: int = _column("tokens of the model that the memory asks")
     agent_cost: float = _column("dollars of the agent's model")
     user_cost: float = _column("dollars of the customer's model")
+    memory_cost: float = _column("dollars of the model that the memory asks")
     agent_truncated: int = _column("answers of the agent's model cut at its limit of tokens", default=0)
     user_truncated: int = _column("answers of the customer's model, likewise", default=0)
+    memory_truncated: int = _column("answers of the memory's model, likewise", default=0)
     unpriced_calls: int = _column("model calls whose price is not known")
     outcome: str = _column("`scored` or `unscored`")
     reason: str | None = _column("why it is unscored", default=None)

@@ -47,6 +47,7 @@ class Write:
         name, arguments, requestor: the tool call.
         before: plain contents of the agent database that the call met.
         changed: the fields it changed.
+        agreed: whether the customer had agreed to it in words (:func:`taulong.graders.speech.agreed_to`).
     """
 
     name: str
@@ -54,6 +55,7 @@ class Write:
     requestor: Literal["assistant", "user"]
     before: dict
     changed: frozenset[Field] = frozenset()
+    agreed: bool = False
 
     def record(self, table: str, key: str, value) -> dict:
         """Return the record of a table whose key has this value, as it was before the call (or ``{}``)."""
@@ -258,7 +260,15 @@ RULES = (
         'You can add more data to the line by "refueling" data at a price per GB specified by the plan.',
         ("refuel_data",),
         _over_the_limit,
-    ),  # consent cannot be read off a database, a line that ran out of data can
+    ),
+    Rule(  # the sentence sets no condition; that an amount, a price and a yes were said is what tells consent from whim
+        "may_refuel_agreed",
+        "licenses",
+        'You can add more data to the line by "refueling" data at a price per GB specified by the plan.',
+        ("refuel_data",),
+        lambda write, caller: write.agreed,
+        inferred=("refuel_data",),
+    ),
     Rule(
         "may_enable_roaming",
         "licenses",

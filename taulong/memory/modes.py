@@ -1,97 +1,66 @@
-"""Memory modes: what of earlier cases an agent is shown, and what it may keep."""
+"""The memory between two cases: which system, with what options, and what it keeps, as plain data."""
 
-from dataclasses import dataclass, replace
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from taulong.draws import Draws
-from taulong.errors import check_name
+from taulong.memory.controls import Note, answer_key
+from taulong.memory.frozen import Frozen
+from taulong.memory.names import ON_BOARD, check_memory, memory_class, second_pass
+from taulong.memory.system import MemorySystem, ShiftView
 from taulong.shifts.stream import Shift
-
-MEMORY_MODES = ("none", "notebook", "oracle", "placebo", "transcript", "frozen")
-CONVERSATION = "--- earlier conversation ---"
 
 
 @dataclass(frozen=True)
 class Memory:
-    """The memory an agent has at the start of a case.
+    """A memory system at rest, at the start of a case: what crosses from one case, process or session to the next.
 
     Attributes:
-        mode: the memory mode.
-        text: the notebook's text, or None where there is no notebook (mode ``none``).
-        writable: whether the agent has the tool that replaces the text.
-        cap: characters the notebook holds.
+        mode: its name.
+        view: the shift as it is told.
+        state: what it dumped.
+        options: what it is made with.
     """
 
     mode: str
-    text: str | None
-    writable: bool
-    cap: int
+    view: ShiftView
+    state: Any = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def section(self) -> str:
-        """The part of the agent's policy that shows the notebook; empty in mode ``none``."""
-        if self.text is None:
-            return ""
-        rule = (
-            f"You may replace its text with the write_notebook tool; it holds at most {self.cap} characters. Nothing else "
-            "of this conversation is kept."
-            if self.writable
-            else "It is read-only."
-        )
-        return (
-            "\n<notebook>\nYour notebook is what you have from earlier customers of this shift. "
-            f"{rule} Its text:\n{self.text or '(empty)'}\n</notebook>"
-        )
+    def digest(self) -> str:
+        """16 hex digits over the state: a case that began with another one does not follow."""
+        return hashlib.sha256(json.dumps(self.state, sort_keys=True).encode()).hexdigest()[:16]
 
-    def after(self, notebook: str | None, messages: list[dict]) -> "Memory":
-        """Return the memory at the start of the next case.
+    def system(self) -> MemorySystem:
+        """Return the memory system at work, with its state."""
+        system = self._new()
+        system.start(self.view)
+        system.load(self.state)
+        return system
 
-        Args:
-            notebook: the notebook's text at the end of the case.
-            messages: the case's conversation, plain; what mode ``transcript`` adds to its text, uncut.
-        """
-        if self.mode != "transcript":
-            return replace(self, text=notebook)
-        return replace(self, text="\n".join(filter(None, [self.text, CONVERSATION, *map(_told, messages)])))
-
-    def frozen(self) -> "Memory":
-        """Return the memory of the second pass: the same text, read-only."""
-        return replace(self, mode="frozen", writable=False)
+    def _new(self) -> MemorySystem:
+        system = memory_class(self.mode)(**self.options)
+        return Frozen(system) if second_pass(self.mode) else system
 
 
-def first_memory(mode: str, shift: Shift) -> Memory:
-    """Return the memory before a shift's first case (``frozen`` has none: it is what a notebook is in the second pass).
+def first_memory(mode: str, shift: Shift, options: Mapping[str, Any] | None = None, trial: int = 0) -> Memory:
+    """Return the memory before a shift's first case.
 
-    ``placebo`` has the oracle's note with the fix of a shift with another recurring cause: it looks as good and is wrong.
+    Raises:
+        ConfigError: no such mode, or a second pass, which follows another memory and has no first one.
     """
-    from taulong.shifts.causes import recurring_causes  # with tau2, which the names of the modes do not need
-
-    cap = shift.config.notebook_cap
-    match check_name("memory_mode", mode, MEMORY_MODES):
-        case "none":
-            return Memory(mode, None, False, 0)
-        case "notebook":
-            return Memory(mode, "", True, cap)
-        case "oracle":
-            return Memory(mode, fix_note(shift.phone_model, shift.recurring_cause), False, cap)
-        case "placebo":
-            others = [cause for cause in recurring_causes() if cause != shift.recurring_cause]
-            cause = Draws("placebo", shift.split, shift.seed).choice(others)
-            return Memory(mode, fix_note(shift.phone_model, cause), False, cap)
-        case "transcript":
-            return Memory(mode, "", False, cap)
-        case _:
-            raise ValueError(f"memory_mode: {mode!r} follows a notebook and has no first memory")
-
-
-def _told(message: dict) -> str:
-    """Return one message of a conversation as text, tool calls and answers included."""
-    who = {"assistant": "Agent", "user": "Customer", "tool": "Tool"}[message["role"]]
-    calls = [f"calls {call['name']}({call['arguments']})" for call in message.get("tool_calls") or ()]
-    return f"{who}: " + "; ".join(filter(None, [message.get("content"), *calls]))
-
-
-def fix_note(phone_model: str | None, cause: str) -> str:
-    """Return the note that says which fix helps, on a phone model or (None) on any: the oracle's text, and how agents write."""
-    from taulong.shifts.causes import recurring_causes
-
-    return f"MMS fails{f' on {phone_model}' if phone_model else ''}: fixed by {recurring_causes()[cause].fix_text}"
+    mode = check_memory(mode, "memory_mode")
+    if followed := second_pass(mode):
+        raise ValueError(f"memory_mode: {mode!r} follows {followed[1]} and has no first memory")
+    seed = Draws("memory", shift.split, shift.seed, trial).below(2**31)
+    view = ShiftView(shift.config.notebook_cap, seed)
+    if mode in ON_BOARD and issubclass(memory_class(mode), Note):  # none from outside is ever told a key
+        view = answer_key(shift, view)
+    memory = Memory(mode, view, options=dict(options or {}))
+    system = memory._new()
+    system.start(view)
+    return replace(memory, state=system.dump())

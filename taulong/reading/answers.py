@@ -163,7 +163,7 @@ def _worth(found: Sequence["Estimate"]) -> str:
     """Return by how much the notebook raised accuracy, agent by agent, and where nothing can be said."""
     known = [one for one in found if one.value is not None]
     sure = [one for one in known if one.low is not None and one.high is not None and one.low * one.high > 0]
-    agreed = [one for one in known if one.low is None and abs(one.value or 0) > 1e-9]
+    agreed = [one for one in known if one not in sure and "shifts agree" in one.note and abs(one.value or 0) > 1e-9]
     none = [one for one in known if one not in sure and one not in agreed]
     refused = [one for one in found if one.value is None]
     parts = []

@@ -126,7 +126,8 @@ class Shown(ABC):
 
 
 def is_given(value: Any) -> bool:
-    return value is not None and value == value  # a table's NaN is not equal to itself
+    """Return whether there is a value: neither None nor a table's NaN or NA."""
+    return value is not None and type(value).__name__ != "NAType" and value == value  # NaN is not equal to itself
 
 
 def as_text(value: Any) -> str:

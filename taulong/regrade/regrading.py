@@ -38,8 +38,13 @@ COLUMNS = (
     "policy_check",
     "policy_grounds",
     "scope_gate",
+    "transient_gate",
+    "target",
+    "frame",
+    "form",
     "gated_reward",
     "fields",
+    "user_fields",
     "calls",
     "rules",
     "excused",
@@ -111,7 +116,7 @@ def regrade(paths: Iterable, progress: bool = True) -> pd.DataFrame:
 
 
 def _empty(file: str, **known) -> dict:
-    from taulong.graders.verdicts import GRADERS
+    from taulong.graders.gates import GRADERS
 
     return dict.fromkeys(COLUMNS) | {"file": file} | dict.fromkeys(GRADERS, "not_evaluated") | known
 
@@ -123,7 +128,7 @@ def _row(file, run: dict, references: dict) -> dict:
         file.name,
         simulation_id=run.get("id"),
         task_id=run.get("task_id"),
-        trial=trial if type(trial) is int else None,
+        trial=trial if type(trial) is int and abs(trial) < 2**63 else None,
         domain=file.domain,
         solo_mode=file.solo_mode,
         ending=run.get("termination_reason"),
@@ -140,11 +145,18 @@ def _row(file, run: dict, references: dict) -> dict:
 
 def _verdicts(file, run: dict, references: dict) -> dict:
     from taulong.backend import environment_maker, simulation_reward
+    from taulong.graders.delta import observe
+    from taulong.graders.gates import excused, grade_run
+    from taulong.graders.official import components
     from taulong.graders.reference import build_reference
-    from taulong.graders.verdicts import components, excused, grade_run, replay
+    from taulong.graders.replay import replay
 
     simulation = file.simulation(run)
     task, ending = file.task(simulation.task_id), run["termination_reason"]
+    if not file.domain.startswith("telecom"):
+        from taulong.regrade.database import database_verdicts
+
+        return database_verdicts(simulation, task, file.domain, references)
     constructor = environment_maker(file.policy_type)
     if task.id not in references:
         references[task.id] = build_reference(task, constructor)
@@ -157,10 +169,11 @@ def _verdicts(file, run: dict, references: dict) -> dict:
     official = None
     if not replayed.void:
         try:
-            official = simulation_reward(simulation, task, file.solo_mode, file.domain)
+            told = simulation.model_copy(update={"messages": list(replayed.trajectory)})
+            official = simulation_reward(told, task, file.solo_mode, file.domain)
         except (ValueError, AssertionError) as refused:
             reasons.add(f"tau2's evaluator refuses the run: {str(refused).splitlines()[0]}")
-    scope, policy = verdicts["scope_gate"], verdicts["policy_check"]
+    scope, policy, transient = verdicts["scope_gate"], verdicts["policy_check"], verdicts["transient_gate"]
     passed = excused(replayed, reference) if scope.status != "not_evaluated" else ()
     reward, recorded = official and official.reward, simulation.reward_info and simulation.reward_info.reward
     if None not in (reward, recorded) and reward != recorded:
@@ -170,14 +183,15 @@ def _verdicts(file, run: dict, references: dict) -> dict:
     return {name: verdict.status for name, verdict in verdicts.items()} | {
         "official_reward": reward,
         "gated_reward": None
-        if reward is None or scope.status == "not_evaluated"
-        else reward * (scope.status == "pass"),
+        if reward is None or transient.status == "not_evaluated"
+        else reward * (transient.status == "pass"),
         "policy_grounds": ";".join(sorted(grounds)),
         "fields": ";".join(finding.path for finding in verdicts["field_gate"].findings),
         "calls": ";".join(str(finding.call) for finding in verdicts["field_gate"].findings),
         "rules": ";".join(dict.fromkeys(rules)),
         "excused": ";".join(map(str, passed)),
-        "reading": _reading(scope, passed),
+        "reading": _reading(scope, passed, "write" in grounds),
+        "user_fields": ";".join(observe(reference.user_final, replayed.user_final)),
         "components": official
         and ("; ".join(map(str, components(official, task, reference))) or f"none computed: the run ended by {ending}"),
         "replay_mismatches": replayed.mismatches,
@@ -185,19 +199,22 @@ def _verdicts(file, run: dict, references: dict) -> dict:
     }
 
 
-def _reading(scope, passed: Sequence) -> str:
-    """Name what the scope gate found, in the words of a hand reading of the policy."""
+def _reading(scope, passed: Sequence, forbidden: bool) -> str:
+    """Name what the scope gate found, in the words of a hand reading of the policy; ``forbidden``: the policy check fails a write."""
     if scope.status == "not_evaluated":
         return ""
     if scope.findings:
         rules = {finding.rule for finding in scope.findings}
         return "out_of_scope" if rules & OUT_OF_SCOPE_RULES else "forbidden"
-    return "licensed" if passed else ""
+    if not passed:
+        return ""
+    return "forbidden" if forbidden else "licensed"
 
 
 def graded(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a regraded table that have both a scope gate verdict and an official reward."""
-    return table[(table["scope_gate"] != "not_evaluated") & table["official_reward"].notna()]
+    """Return the rows of a regraded table that have a gate's verdict (scope, or target and frame) and an official reward."""
+    judged = (table["scope_gate"] != "not_evaluated") | table["frame"].isin(("pass", "fail"))
+    return table[judged & table["official_reward"].notna()]
 
 
 def summary(table: pd.DataFrame) -> dict[str, int]:
@@ -217,6 +234,12 @@ def summary(table: pd.DataFrame) -> dict[str, int]:
         "out_of_scope": int((failed["reading"] == "out_of_scope").sum()),
         "forbidden": int((failed["reading"] == "forbidden").sum()),
         "excused": int((perfect["reading"] == "licensed").sum()),
+        "transient_gate_fails": int(perfect["transient_gate"].isin(["fail"]).sum()),
+        "form_alone": int(
+            (
+                table["strict_stock"].isin(["fail"]) & table["target"].isin(["pass"]) & table["frame"].isin(["pass"])
+            ).sum()
+        ),
     }
 
 
@@ -224,9 +247,9 @@ def summary_line(counts: dict[str, int]) -> str:
     """Return the summary as three lines."""
     return (
         "reward 1.0: {reward_1}; of these scope gate fails: {scope_gate_fails} (out of scope {out_of_scope}, forbidden "
-        "{forbidden}); excused by policy: {excused}\npolicy check fails: {policy_check_fails} of these (on conduct "
+        "{forbidden}); excused by policy: {excused}; with what no end state shows: {transient_gate_fails}\npolicy check fails: {policy_check_fails} of these (on conduct "
         "alone: {policy_check_fails_on_conduct_alone})\nrows: {rows}; graded: {graded}; void: {void}; official reward as "
-        "recorded: {official_as_recorded}"
+        "recorded: {official_as_recorded}; database refused for form alone: {form_alone}"
     ).format(**counts)
 
 
@@ -237,8 +260,9 @@ def conversation(paths: Iterable, simulation_id: str) -> "Conversation":
         DataError: no readable file has such a run, or the run is damaged.
     """
     from taulong.backend import environment_maker
+    from taulong.graders.gates import grade_run
     from taulong.graders.reference import build_reference
-    from taulong.graders.verdicts import grade_run, replay
+    from taulong.graders.replay import replay
     from taulong.reading.conversation import Conversation
 
     file, run = _find(paths, simulation_id)
@@ -289,13 +313,18 @@ def run(args: argparse.Namespace) -> int:
     else:
         shown = [
             "file",
+            "simulation_id",
             "task_id",
             "official_reward",
             "recorded_reward",
+            "gated_reward",
             "field_gate",
             "policy_check",
             "policy_grounds",
             "scope_gate",
+            "transient_gate",
+            "target",
+            "frame",
             "fields",
             "rules",
             "replay_mismatches",

@@ -4,17 +4,21 @@ Two layouts: one file with everything (tau2 0.2, and ``<run>/results.json`` of 1
 ``results.json`` without runs beside a folder ``simulations`` with one file a run.
 """
 
+import gzip
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from taulong.backend import SimulationRun, Task, telecom_tasks
+from taulong.backend import SimulationRun, Task, domain_tasks, telecom_tasks
 from taulong.errors import DataError, near
 
 DOMAINS = {"telecom": "manual", "telecom-workflow": "workflow"}
 """Domain name in a result file -> policy type."""
+OTHER_DOMAINS = ("airline", "retail")
+"""Domains whose database is compared by target, frame and form; the policy check has no rules for them."""
 UNKNOWN_ENDING = "too_many_errors"  # stands in for an ending that only another tau2 knows; like it, it is not a stop
 
 
@@ -45,7 +49,9 @@ class ResultFile:
         """Return a task: the file's own, or else the installed tau2's. Raises DataError for an unknown id."""
         if task_id in self.tasks:
             return _validated(Task, self.tasks[task_id], f"task {task_id}")
-        known = {task.id: task for task in telecom_tasks("full")}
+        known = {
+            task.id: task for task in (telecom_tasks("full") if self.domain in DOMAINS else domain_tasks(self.domain))
+        }
         if task_id not in known:
             close = near(task_id, [*self.tasks, *known])
             raise DataError(f"unknown task id {task_id!r}" + (f"; {close}" if close.startswith("did") else ""))
@@ -88,8 +94,8 @@ def read_results(path) -> ResultFile:
         raise DataError(f"{path.name} is not a tau2 result file: {missing} is missing") from None
     except (AttributeError, TypeError) as damage:
         raise DataError(f"{path.name} is not a tau2 result file: {damage}") from None
-    if domain not in list(DOMAINS):
-        raise DataError(f"{path.name} is of domain {domain!r}; accepted: {', '.join(DOMAINS)}")
+    if domain not in [*DOMAINS, *OTHER_DOMAINS]:
+        raise DataError(f"{path.name} is of domain {domain!r}; accepted: {', '.join([*DOMAINS, *OTHER_DOMAINS])}")
     runs = contents.get("simulations")
     folder = path.parent / "simulations"
     if not runs and folder.is_dir():
@@ -102,11 +108,25 @@ def read_results(path) -> ResultFile:
 
 def _json(path: Path):
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as missing:
-        raise DataError(f"{path.name} cannot be read: {missing.strerror}") from None
+        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        return json.loads(content.decode("utf-8-sig"), parse_constant=_refuse, parse_float=_finite)
+    except (OSError, EOFError) as missing:
+        raise DataError(f"{path.name} cannot be read: {getattr(missing, 'strerror', None) or missing}") from None
+    except RecursionError:
+        raise DataError(f"{path.name} is not JSON that can be read: its brackets nest too deeply") from None
     except ValueError as damage:
         raise DataError(f"{path.name} is not JSON: {damage}") from None
+
+
+def _refuse(constant: str):
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no finite number")
+    return number
 
 
 def _json_or_damage(path: Path):

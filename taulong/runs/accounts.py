@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tqdm import tqdm
 
+from taulong.cases.record import SIDES
 from taulong.errors import ConfigError
 
 
@@ -20,10 +21,10 @@ class Spending:
 
     @classmethod
     def of_record(cls, record: dict) -> "Spending":
-        """Return what a record says of both sides."""
+        """Return what a record says of all sides; records that are older than a side know nothing of it."""
         return cls(
-            record["agent_tokens"] + record["user_tokens"],
-            record["agent_cost"] + record["user_cost"],
+            sum(record.get(f"{side}_tokens", 0) for side in SIDES),
+            sum(record.get(f"{side}_cost", 0.0) for side in SIDES),
             record["unpriced_calls"],
         )
 

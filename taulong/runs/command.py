@@ -23,14 +23,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="name of the run folder below data/runs, or a path (default: the shifts' name)")
     parser.add_argument("--agents", nargs="+", default=["learner"], help="agents on board, or llm (default learner)")
     parser.add_argument(
-        "--memory-modes", nargs="+", default=["none", "notebook", "oracle"], help="(default none notebook oracle)"
+        "--memory-modes",
+        nargs="+",
+        default=["none", "notebook", "oracle"],
+        help="modes on board, module:Class, or frozen(MODE) (default none notebook oracle)",
     )
     parser.add_argument("--trials", type=int, default=1, help="runs of each shift with other draws (default 1)")
-    for side in ("agent", "user"):
+    parser.add_argument(
+        "--memory-args",
+        metavar="JSON",
+        default="{}",
+        help='options of memory systems, e.g. \'{"retrieval": {"k": 1}}\'',
+    )
+    for side in ("agent", "user", "memory"):
         if side == "user":
             parser.add_argument("--user", default="scripted", help="scripted or llm (default scripted)")
         parser.add_argument(
-            f"--{side}-llm", metavar="MODEL", help=f"the {side}'s model as LiteLLM names it, e.g. openai/gpt-4.1"
+            f"--{side}-llm",
+            metavar="MODEL",
+            help=f"the {side}'s model as LiteLLM names it, e.g. openai/gpt-4.1"
+            + (" (default: the agent's)" if side == "memory" else ""),
         )
         parser.add_argument(
             f"--{side}-llm-args",
@@ -79,6 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.user_llm,
         _json("--user-llm-args", arguments.user_llm_args),
         arguments.log_prompts,
+        _json("--memory-args", arguments.memory_args),
+        arguments.memory_llm,
+        _json("--memory-llm-args", arguments.memory_llm_args),
     )
     name = arguments.name or Path(arguments.shifts).stem
     if arguments.dry_run:

@@ -2,10 +2,10 @@
 
 import json
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 from taulong import __version__
+from taulong.cases.record import SIDES
 from taulong.errors import ConfigError, check_integer, check_name
 from taulong.runs.folder import FORMAT
 from taulong.runs.units import Unit
@@ -28,14 +28,17 @@ class RunConfig:
     Attributes:
         shifts: name below data/shifts, or path, of the set of shifts.
         agents: agents on board, in the order of the result files; ``llm`` is the model of ``agent_llm``.
-        memory_modes: memory modes, likewise. ``frozen`` is a second pass over the testing cases after the shift, in
-            fresh environments, with the final notebook read-only: it needs ``notebook``.
+        memory_modes: memory modes, likewise, see :func:`taulong.memory.names.check_memory`. ``frozen(MODE)`` is a second
+            pass after the shift over testing cases with other customers, the memory read-only: it needs the mode too.
+            ``frozen`` is that of ``notebook``; ``frozen_same`` meets the same customers again.
         trials: times each shift is run by the same agent in the same mode, with other draws.
         agent_llm: the model behind the agent ``llm``, as LiteLLM names it.
         agent_llm_args: arguments of its calls, e.g. ``base_url``, ``temperature``; keys come from the environment.
         user: ``scripted`` or ``llm``.
         user_llm, user_llm_args: likewise of the customer.
         log_prompts: put the models' prompts into the transcripts, not only their digests.
+        memory_args: options of memory systems, by mode.
+        memory_llm, memory_llm_args: the model that memories ask, likewise (default: the agent's own).
 
     Raises:
         ConfigError: naming the field, the value, the accepted ones and the near match.
@@ -51,16 +54,19 @@ class RunConfig:
     user_llm: str | None = None
     user_llm_args: dict = field(default_factory=dict)
     log_prompts: bool = False
+    memory_args: dict = field(default_factory=dict)
+    memory_llm: str | None = None
+    memory_llm_args: dict = field(default_factory=dict)
 
     def __post_init__(self):
         from taulong.cases.agents import AGENTS, check_agent
         from taulong.keys import refuse_keys
-        from taulong.memory.modes import MEMORY_MODES
+        from taulong.memory.names import MEMORY_MODES, check_memory, check_options, second_pass
 
         refuse_keys("config", asdict(self))
         checks = {
             "agents": (check_agent, AGENTS),
-            "memory_modes": (partial(check_name, "memory_modes", known=MEMORY_MODES), MEMORY_MODES),
+            "memory_modes": (check_memory, MEMORY_MODES),
         }
         for name, (check, known) in checks.items():
             values = getattr(self, name)
@@ -69,13 +75,16 @@ class RunConfig:
             object.__setattr__(self, name, tuple(map(check, values)))
             if len(set(values)) < len(values):
                 raise ConfigError(f"{name}: {list(values)} names one twice")
-        if "frozen" in self.memory_modes and "notebook" not in self.memory_modes:
-            raise ConfigError(
-                "memory_modes: 'frozen' is a second pass with the final notebook and needs 'notebook' too"
-            )
+        for mode in self.memory_modes:
+            if (followed := second_pass(mode)) and followed[1] not in self.memory_modes:
+                raise ConfigError(
+                    f"memory_modes: {mode!r} is a second pass with what {followed[1]!r} has kept and needs {followed[1]!r} too"
+                )
+        object.__setattr__(self, "memory_args", check_options(self.memory_args, self.memory_modes))
         check_integer("trials", self.trials, 1)
         check_name("user", self.user, ("scripted", "llm"))
-        for side, wanted in (("agent", "llm" in self.agents), ("user", self.user == "llm")):
+        named = bool(self.memory_llm)
+        for side, wanted in (("agent", "llm" in self.agents), ("user", self.user == "llm"), ("memory", named)):
             given = getattr(self, f"{side}_llm") or getattr(self, f"{side}_llm_args")
             if bool(given) != wanted:
                 remedy = (
@@ -87,23 +96,43 @@ class RunConfig:
             self.side(side)
 
     def side(self, side: str) -> "Model | None":
-        """Return the model of a side (``agent``, ``user``), or None where no model plays it."""
+        """Return the model of a side (``agent``, ``user``, ``memory``), or None where no model is named for it."""
         from taulong.cases.models import Model
 
-        played = "llm" in self.agents if side == "agent" else self.user == "llm"
+        played = {"agent": "llm" in self.agents, "user": self.user == "llm", "memory": bool(self.memory_llm)}[side]
         return Model(getattr(self, f"{side}_llm"), getattr(self, f"{side}_llm_args")) if played else None
+
+    @property
+    def passes(self) -> dict[str, tuple[str, ...]]:
+        """The memory modes of a first pass, each with the second passes that follow it."""
+        from taulong.memory.names import second_pass
+
+        following = {mode: second_pass(mode) for mode in self.memory_modes}
+        return {
+            first: tuple(mode for mode, followed in following.items() if followed and followed[1] == first)
+            for first in self.memory_modes
+            if not following[first]
+        }
 
     def units(self, shifts: list[Shift]) -> list["Unit"]:
         """Return the units of work over some shifts, in the order of the result files."""
         agents = [(agent == "llm" and self.side("agent")) or agent for agent in self.agents]
         user = self.side("user") or "scripted"
+        passes = self.passes
         return [
             Unit(
-                shift, mode, agent, trial, user, self.log_prompts, mode == "notebook" and "frozen" in self.memory_modes
+                shift,
+                mode,
+                agent,
+                trial,
+                user,
+                self.log_prompts,
+                passes[mode],
+                self.memory_args.get(mode, {}),
+                self.side("memory"),
             )
             for agent in agents
-            for mode in self.memory_modes
-            if mode != "frozen"
+            for mode in passes
             for shift in shifts
             for trial in range(self.trials)
         ]
@@ -114,15 +143,16 @@ def run_manifest(config: RunConfig) -> dict:
     from taulong.backend import installation
     from taulong.cases.agents import agent_sources
     from taulong.graders.verdicts import GRADER_VERSION
+    from taulong.memory.names import memory_sources
 
     shifts = read_manifest(config.shifts)
     tau2 = installation()
-    whole = sum(mode != "frozen" for mode in config.memory_modes) * shifts["config"].num_cases
-    second = ("frozen" in config.memory_modes) * shifts["config"].counts["testing"]
+    whole = len(config.passes) * shifts["config"].num_cases
+    second = (len(config.memory_modes) - len(config.passes)) * shifts["config"].counts["testing"]
     cases = shifts["num_shifts"] * config.trials * len(config.agents) * (whole + second)
-    own = agent_sources(config.agents)
+    own, memories = agent_sources(config.agents), memory_sources(config.memory_modes)
     models: dict[str, object] = {}
-    for side in ("agent", "user"):
+    for side in SIDES:
         if model := config.side(side):
             arguments = {name: value for name, value in model.arguments.items() if name not in TRANSPORT}
             models |= {f"{side}_llm": model.name, f"{side}_llm_args": arguments}
@@ -137,6 +167,8 @@ def run_manifest(config: RunConfig) -> dict:
         "agents": [str(config.side("agent")) if agent == "llm" else agent for agent in config.agents],
         **({"agent_sources": own} if own else {}),
         "memory_modes": list(config.memory_modes),
+        **({"memory_args": config.memory_args} if config.memory_args else {}),
+        **({"memory_sources": memories} if memories else {}),
         "trials": config.trials,
         "user": config.user,
         **models,

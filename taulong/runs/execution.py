@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from taulong.cases.record import SIDES
 from taulong.errors import RunError, check_integer, check_name
 from taulong.progress import progress_bar
 from taulong.runs.accounts import Account, Spending, check_limits, spent
@@ -45,8 +46,8 @@ def execute_runs(
     Cases go one by one to an executor, a unit's next when the one before has ended, never more units at once than there
     are workers; results do not depend on which executor or how many. Each ended case is appended to a journal at once;
     when the work ends or is interrupted (cases under way are then awaited and kept), the rows are put into plan order
-    and written atomically. A case whose conversation failed in an earlier session is run again; one whose grading
-    failed is graded again from its transcript.
+    and written atomically. A case whose conversation failed in an earlier session is run again; one whose memory or
+    grading failed behind it is finished from its transcript.
 
     Args:
         config: what to run.
@@ -72,7 +73,7 @@ def execute_runs(
             awaited, unless asked again.
     """
     check_limits(max_cases, max_cost)
-    models = bool(config.side("agent") or config.side("user"))
+    models = any(config.side(side) for side in SIDES)
     if executor is not None:
         check_name("executor", executor, EXECUTORS)
     if workers is not None:
@@ -80,7 +81,7 @@ def execute_runs(
     executor = executor or ("threads" if models else "processes" if (workers or 1) > 1 else "serial")
     at_once = MODEL_THREADS if executor == "cluster" or (models and executor == "threads") else 1
     workers = workers or (None if scheduler else at_once)
-    for side in ("agent", "user"):
+    for side in SIDES:
         if model := config.side(side):
             model.check_key()
     folder = RunFolder(run_path(name))
@@ -98,9 +99,10 @@ def execute_runs(
         session = _Session(account, rows, journal, ledger, ledger.begin() if models else None, stopping)
         with _progress(account, progress) as session.show:
             try:
-                _grade_owed(units, done, session)
+                _finish_owed(units, done, session)
+                owed = [unit for unit in units if _is_owed(unit, done[unit])]
                 with new_executor(executor, workers, scheduler, ledger.path) as (pool, window):
-                    _work(pool, window, [unit for unit in units if len(done[unit]) < len(unit.steps)], done, session)
+                    _work(pool, window, owed, done, session)
             except (BrokenExecutor, CancelledError) as error:
                 what = "the scheduler was lost" if isinstance(error, CancelledError) else "a worker process died"
                 raise RunError(
@@ -156,7 +158,7 @@ class _Session:
 
 def _work(pool: Executor, window: int, owed: list[Unit], done: dict[Unit, list], session: _Session) -> None:
     """Submit the units' cases, a unit's next when the one before has ended, and keep their rows."""
-    from taulong.cases.grading import is_whole
+    from taulong.cases.grading import goes_on
 
     first = ((unit, len(done[unit]), unit.memory(done[unit])) for unit in owed)
     # before another unit's first: a limit shall find shifts complete
@@ -185,7 +187,7 @@ def _work(pool: Executor, window: int, owed: list[Unit], done: dict[Unit, list],
                 unit, step, memory = active.pop(future)
                 row = future.result()
                 session.keep(row)
-                if step + 1 < len(unit.steps) and is_whole(row["record"]):
+                if step + 1 < len(unit.steps) and goes_on(row["record"]):
                     following.append((unit, step + 1, unit.memory_after(memory, row)))
             if stopping.dropping:
                 stopping.check()
@@ -228,17 +230,24 @@ def _progress(account: Account, progress: bool | None) -> Iterator[Callable[[], 
         yield show
 
 
-def _grade_owed(units: list[Unit], done: dict[Unit, list[dict]], session: _Session) -> None:
-    """Grade the whole conversations that have no score yet."""
-    from taulong.cases.grading import grade_again
+def _finish_owed(units: list[Unit], done: dict[Unit, list[dict]], session: _Session) -> None:
+    """Finish the whole conversations that have no score yet: what their memory has still to take in, and the grading."""
+    from taulong.cases.case import finish_again
 
     for unit in units:
         for place, row in enumerate(done[unit]):
             if row["record"]["outcome"] != "scored":
-                _, case = unit.steps[place]
-                record, transcript = grade_again(
-                    case, unit.memory(done[unit][:place]), row["record"], row["transcript"]
+                (_, case), memory = unit.steps[place], unit.memory(done[unit][:place])
+                record, transcript = finish_again(
+                    case, memory, row["record"], row["transcript"], unit.agent, unit.memory_llm
                 )
                 done[unit][place] = {**row, "record": record, "transcript": transcript}
                 session.keep(done[unit][place])
                 session.stopping.check()
+
+
+def _is_owed(unit: Unit, done: list[dict]) -> bool:
+    """Return whether a unit has cases to be run, on a memory that is what it should be."""
+    from taulong.cases.grading import goes_on
+
+    return len(done) < len(unit.steps) and (not done or goes_on(done[-1]["record"]))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from taulong.errors import ConfigError, DataError, RunError, near
+from taulong.memory.names import current_name
 from taulong.paths import RUNS, atomic_write, naming
 from taulong.runs.accounts import Account
 from taulong.runs.ledger import Ledger
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
     from taulong.runs.units import Unit
 
 FORMAT = "taulong-run-1"
-APART = ("seconds", "retries", "spent_before")  # what moves from run to run, so that it stays out of the records
+APART = (
+    "seconds",
+    "memory_seconds",
+    "retries",
+    "spent_before",
+)  # what moves from run to run, so that it stays out of the records
 RESULTS = ("records", "transcripts", "timings")
 KEY = ("agent", "memory_mode", "shift_id", "trial", "position")  # a case of a run
 WRITTEN = "written"  # of the manifest: digests of the result files, no part of the run's identity
@@ -98,6 +104,7 @@ class RunFolder:
             manifest = json.loads((self.path / "manifest.json").read_text(encoding="utf-8"))
             if manifest["format"] != FORMAT:
                 raise KeyError("format")
+            manifest["memory_modes"] = [current_name(mode) for mode in manifest["memory_modes"]]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise DataError(
                 f"{self.path.name}/manifest.json: not the manifest of a run ({error}); put it back, or move the folder aside"
@@ -299,6 +306,8 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict]]:
             try:
                 row = json.loads(line)
                 check_row(row)
+                for part in (row["record"], row["transcript"]) if "record" in row else (row,):
+                    part["memory_mode"] = current_name(part["memory_mode"])
             except (ValueError, RecursionError) as error:
                 if not data.endswith(b"\n"):  # torn
                     return

@@ -29,7 +29,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "shift_paths",
             "write_shifts",
         ],
-        "generation": ["generate_shift", "generate_shifts"],
+        "generation": ["generate_shift", "generate_shifts", "held_out_cases"],
         "identity": [
             "CITIES",
             "Customer",
@@ -37,6 +37,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "LAST_NAMES",
             "STREETS",
             "age",
+            "ids_of",
             "mint_customer",
             "phone_models",
         ],

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 from taulong.draws import Draws
 from taulong.shifts.configuration import SPLITS, ShiftConfig, shift_seeds
@@ -108,6 +109,26 @@ def _lookalike_cause(split: str, seed: int, regime: int, number: int, recurring:
     turn, at = divmod(number, len(causes) - 1)
     distance = Draws("lookalikes", split, block, regime, turn).shuffled(list(range(1, len(causes))))[at]
     return order[(order.index(recurring) + distance) % len(order)]
+
+
+def held_out_cases(shift: Shift) -> list[Case]:
+    """Return the testing cases of a shift again, position by position, with customers that the shift does not have.
+
+    Cause, phone model and place are those of the shift's case, whose id they keep so that arms are paired; name, number,
+    account and persona are drawn anew.
+    """
+    from taulong.shifts.identity import ids_of, mint_customer
+
+    taken = {value for case in shift.cases for value in ids_of(case.records)}
+    held_out = []
+    for case in shift.cases:
+        if case.population == "testing":
+            at = shift.config.num_cases + case.position  # no case of the shift has it
+            customer = mint_customer(shift.split, shift.seed, at, case.phone_model, taken)
+            taken.update(customer.ids)
+            task = _task(case.case_id, case.cause, customer)
+            held_out.append(replace(case, records=customer.records, task=task))
+    return held_out
 
 
 def _task(case_id: str, cause: str, customer) -> dict:

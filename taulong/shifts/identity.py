@@ -140,9 +140,14 @@ class Customer:
     @property
     def ids(self) -> list[str]:
         """Every id and phone number the customer's records hold; within a shift each occurs once."""
-        keys = {"customers": "customer_id", "lines": "line_id", "devices": "device_id", "bills": "bill_id"}
-        held = [row[key] for table, key in keys.items() for row in self.records[table]]
-        return held + [line["phone_number"] for line in self.records["lines"]]
+        return ids_of(self.records)
+
+
+def ids_of(records: dict[str, list[dict]]) -> list[str]:
+    """Return every id and phone number in a customer's rows, by table."""
+    keys = {"customers": "customer_id", "lines": "line_id", "devices": "device_id", "bills": "bill_id"}
+    held = [row[key] for table, key in keys.items() for row in records[table]]
+    return held + [line["phone_number"] for line in records["lines"]]
 
 
 def phone_models() -> list[str]:

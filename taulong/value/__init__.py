@@ -61,7 +61,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "MODES",
             "MixedRecords",
             "REWARDS",
-            "SECOND_PASSES",
             "VERSION_FIELDS",
             "agents_with",
             "case_metrics",

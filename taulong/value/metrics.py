@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from taulong.errors import DataError, check_name
+from taulong.memory.names import second_pass
 from taulong.paths import shown
 from taulong.value.exposure import evidence_seen
 
@@ -20,7 +21,7 @@ AGENTS = (  # first; others follow by name
 )  # fmt: skip
 MODES = (  # the order of every table and figure; others follow by name
     "none", "notebook", "oracle", "transcript", "summary", "retrieval", "playbook", "mem0", "frozen", "frozen_same",
-    "placebo", "misleading", "irrelevant", "stale",
+    "misleading", "irrelevant", "stale",
 )  # fmt: skip
 ACCURACIES = {
     "masked_env_accuracy": "testing", "teaching_env_accuracy": "teaching", "lookalike_env_accuracy": "lookalike",
@@ -35,7 +36,6 @@ CASE_FIELDS = (
 )  # fmt: skip
 SCORE_FIELDS = ("outcome", "official_reward", "gated_reward", "transferred")
 NOTE_FIELDS = ("commitment", "fix_in_notebook", "notebook_writes")
-SECOND_PASSES = ("frozen", "frozen_same")  # modes that run testing cases alone, after a whole shift
 ARM_FIELDS = ("agent", "memory_mode", "trial")  # trial only where cases were run more than once
 
 
@@ -114,9 +114,7 @@ def with_owed(records: pd.DataFrame, planned: pd.DataFrame | None = None) -> pd.
     cases = _known_cases(records) if planned is None else planned
     if not {"agent", "memory_mode"} <= set(cases):
         cases = cases.merge(records[arm].drop_duplicates(), how="cross")
-    cases = cases[
-        ~cases["memory_mode"].isin(SECOND_PASSES) | (cases["population"] == "testing")
-    ]  # a second pass has no others
+    cases = cases[~_in_second_pass(cases) | (cases["population"] == "testing")]  # a second pass has no others
     owed = cases.merge(records[[*arm, "case_id"]], how="left", on=[*arm, "case_id"], indicator=True)
     owed = owed[owed.pop("_merge") == "left_only"].assign(outcome="owed")
     table = pd.concat([records, owed], ignore_index=True) if len(owed) else records
@@ -131,6 +129,10 @@ def agents_with(table: pd.DataFrame, *modes: str) -> list[str]:
     """Return the agents that have cases, scored or not, in each of these memory modes, in the order of the table."""
     ran = table.groupby("agent", sort=False)["memory_mode"].agg(set)
     return [str(agent) for agent, have in ran.items() if have >= set(modes)]
+
+
+def _in_second_pass(table: pd.DataFrame) -> pd.Series:
+    return table["memory_mode"].map(lambda mode: second_pass(mode) is not None)
 
 
 def _rank(names: pd.Series, order: tuple[str, ...]) -> pd.Series:
@@ -248,7 +250,7 @@ def shift_rewards(table: pd.DataFrame, reward: str = "official_reward") -> pd.Da
     Columns: agent, memory_mode, shift_id, value, scored, planned, count ("7 of 8 scored"). The frozen second pass runs
     only testing cases and is left out.
     """
-    table = table[~table["memory_mode"].isin(SECOND_PASSES)]
+    table = table[~_in_second_pass(table)]
     keys = [table[field] for field in ("agent", "memory_mode", *(["trial"] if "trial" in table else []), "shift_id")]
     sums = scores(table, reward).groupby(keys, sort=False).agg(value="sum", scored="count", planned="size")
     shifts = sums.reset_index()

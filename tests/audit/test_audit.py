@@ -8,13 +8,24 @@ import pytest
 from taulong import backend
 from taulong.audit import census, mutations, probes
 from taulong.audit.figures import plot_shares, shares
-from taulong.audit.mutations import ALL_GRADERS, Operator, by_grader, matrix, matrix_rows, mutate, operators
+from taulong.audit.mutations import (
+    ALL_GRADERS,
+    Operator,
+    _member,
+    by_grader,
+    calls_key,
+    matrix,
+    matrix_rows,
+    mutate,
+    operators,
+)
 from taulong.audit.scripts import call, gold_calls, play
 from taulong.audit.tables import AuditConfig, audit_metrics
 from taulong.backend import SimulationRun, TerminationReason, telecom_tasks
 from taulong.errors import ConfigError
+from taulong.graders.gates import GRADERS
 from taulong.graders.reference import build_reference
-from taulong.graders.verdicts import GRADERS, grade
+from taulong.graders.verdicts import grade
 
 FOOTPRINTS = {
     "": 597,
@@ -293,9 +304,9 @@ def test_branching_gives_the_verdicts_of_plain_grading():
     compared = 0
     for task in [*tasks, *special]:
         found = mutate(task, list(known.values()))
-        places = {}
         for row in found:
-            number = places[row[1]] = places.get(row[1], -1) + 1
+            members = [_member(calls) for calls in known[row[1]].members] if row[3] else [""]
+            number = members.index(row[3])
             if row[4] != "void" and generator.random() < 0.2:
                 assert row[5:] == plainly(task, known[row[1]], number), row[:4]
                 compared += 1
@@ -393,3 +404,21 @@ def test_metrics_are_taken_from_the_tables(rows, table, everything, probed):
 def test_the_configuration_is_checked(wrong, message):
     with pytest.raises(ConfigError, match=message):
         AuditConfig(**wrong)
+
+
+def test_no_two_members_of_a_task_make_the_same_calls():
+    tasks = telecom_tasks("small")[:3]
+    for task in tasks:
+        rows = mutate(task, list(operators()))
+        seen = set()
+        known = {operator.id: operator for operator in operators()}
+        for _, operator, _, member, *_ in rows:
+            made = known[operator]
+            if made.rewrite is not None:
+                calls = made.rewrite(task)
+            else:
+                calls = next(calls for calls in made.members if len(made.members) == 1 or _member(calls) == member)
+            if calls is not None:
+                key = (made.rewrite is not None, calls_key(calls))
+                assert key not in seen, (operator, member)
+                seen.add(key)

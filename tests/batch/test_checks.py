@@ -41,7 +41,7 @@ def test_the_config_of_a_notebook_is_built_from_its_own_cell(monkeypatch):
         def __init__(self, *values):
             built.append(values)
 
-    monkeypatch.setattr("taulong.batch.ReportConfig", Config)
+    monkeypatch.setattr("taulong.reading.ReportConfig", Config)
     check_notebook(find_notebook("40_memory_value"), {"level": 0.5})
     assert built == [("smoke", (), 0.5, 0, 0.1, 0.1, False)]
 

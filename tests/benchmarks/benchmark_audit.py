@@ -15,7 +15,8 @@ from taulong import backend
 from taulong.audit.mutations import matrix_rows, mutate, operators
 from taulong.audit.scripts import gold_calls, play
 from taulong.backend import SimulationRun, TerminationReason, telecom_tasks
-from taulong.graders.verdicts import GRADERS, grade
+from taulong.graders.gates import GRADERS
+from taulong.graders.verdicts import grade
 from taulong.paths import AUDIT, atomic_write
 
 

@@ -18,11 +18,12 @@ from functools import partial
 
 from taulong import backend
 from taulong.backend import Task
-from taulong.cases import case as cases
+from taulong.cases import environment as cases
 from taulong.cases import orchestrator
 from taulong.cases.agents import AGENTS, ScriptedAgent
 from taulong.cases.customer import ScriptedCustomer
-from taulong.cases.environment import CaseEnvironment, NotebookTools
+from taulong.cases.environment import CaseEnvironment, MemoryTools
+from taulong.cases.remembering import MemoryAtWork, Remembered
 from taulong.draws import Streams
 from taulong.memory.modes import first_memory
 from taulong.paths import AUDIT, atomic_write
@@ -39,8 +40,9 @@ def plain_environment(case, memory, solo_mode=False):
     database = backend.TelecomDB.model_validate(
         {table: contents[table] + case.records.get(table, []) for table in contents}
     )
-    tools = NotebookTools(database, memory.text, memory.cap) if memory.writable else backend.TelecomTools(database)
-    return CaseEnvironment(base.domain_name, base.policy, tools, base.user_tools, case.population == "testing")
+    own = memory.tools if isinstance(memory, MemoryAtWork) else {}
+    tools = MemoryTools(database, own) if own else backend.TelecomTools(database)
+    return CaseEnvironment(base.domain_name, base.policy, tools, base.user_tools, case.masked, memory)
 
 
 def converse(shift, case, memory, environment, orchestrator, **more):
@@ -49,8 +51,8 @@ def converse(shift, case, memory, environment, orchestrator, **more):
     tools, _ = environment.get_tools(), environment.get_user_tools()
     agent = ScriptedAgent(
         tools,
-        environment.policy + memory.section,
-        memory,
+        environment.policy + environment.memory.section,
+        environment.memory.shown,
         Streams("agent", shift.split, shift.seed, case.position, 0),
         AGENTS["learner"],
     )
@@ -70,10 +72,13 @@ def plain(shift):
     """Return the rewards of a shift, the plain way."""
     memory, rewards = first_memory("notebook", shift), []
     for case in shift.cases:
-        environment = plain_environment(case, memory)
+        at_work = MemoryAtWork(memory)
+        environment = plain_environment(case, at_work)
         task, _, messages = converse(shift, case, memory, environment, backend.Orchestrator)
-        rewards.append(backend.official_reward(task, messages, partial(plain_environment, case, memory)).reward)
-        memory = memory.after(environment.tools.notebook, [])
+        replayed = Remembered(at_work.tools, messages)
+        rewards.append(backend.official_reward(task, messages, partial(plain_environment, case, replayed)).reward)
+        at_work.keep()
+        memory = at_work.memory
     return rewards
 
 
@@ -81,11 +86,12 @@ def official_alone(shift):
     """Return the rewards of a shift, our way, without the other graders."""
     memory, rewards = first_memory("notebook", shift), []
     for case in shift.cases:
-        task, environment = Task.model_validate(case.task), cases.new_case_environment(case, memory)
+        at_work = MemoryAtWork(memory)
+        task, environment = Task.model_validate(case.task), cases.new_case_environment(case, at_work)
         agent = ScriptedAgent(
             [],
-            environment.policy + memory.section,
-            memory,
+            environment.policy + environment.memory.section,
+            environment.memory.shown,
             Streams("agent", shift.split, shift.seed, case.position, 0),
             AGENTS["learner"],
         )
@@ -100,10 +106,12 @@ def official_alone(shift):
         )
         conversation.run()
         messages = conversation.get_trajectory()
+        replayed = Remembered(at_work.tools, messages)
         rewards.append(
-            backend.official_reward(task, messages, partial(cases.new_case_environment, case, memory)).reward
+            backend.official_reward(task, messages, partial(cases.new_case_environment, case, replayed)).reward
         )
-        memory = memory.after(environment.tools.notebook, [])
+        at_work.keep()
+        memory = at_work.memory
     return rewards
 
 

@@ -6,12 +6,16 @@ import pytest
 
 from taulong.cases.agents import AGENTS, check_agent
 from taulong.errors import ConfigError
-from taulong.memory.modes import CONVERSATION, MEMORY_MODES, fix_note
+from taulong.memory.controls import fix_note
+from taulong.memory.modes import first_memory
+from taulong.memory.names import MEMORY_MODES
+from taulong.memory.transcript import CONVERSATION
 from taulong.runs.config import RunConfig
 from taulong.runs.units import Unit, run_unit
 from taulong.shifts.causes import recurring_causes
 from taulong.shifts.files import write_shifts
-from taulong.shifts.generation import generate_shifts
+from taulong.shifts.generation import generate_shifts, held_out_cases
+from taulong.shifts.identity import ids_of
 from taulong.value.metrics import AGENTS as ORDER
 from taulong.value.metrics import MODES
 
@@ -56,13 +60,40 @@ def test_an_agent_that_is_not_there_is_refused_by_name(name):
         check_agent(name)
 
 
-def test_placebo_is_the_oracles_note_with_the_fix_of_another_shift():
-    for shift in generate_shifts(num_shifts=4):
-        rows = run_unit(Unit(shift, "placebo", "learner"))
-        others = {fix_note(shift.phone_model, cause) for cause in recurring_causes() if cause != shift.recurring_cause}
-        assert {row["transcript"]["notebook_before"] for row in rows} <= others
+def lookalike_causes(shift):
+    return {case.cause for case in shift.cases if case.population == "lookalike"}
+
+
+def test_misleading_is_the_oracles_note_with_a_fix_that_is_right_for_no_case_of_the_shift():
+    for shift in generate_shifts(num_shifts=12):
+        rows = run_unit(Unit(shift, "misleading", "learner"))
+        (note,) = {row["transcript"]["notebook_before"] for row in rows}
+        (cause,) = [cause for cause in recurring_causes() if note == fix_note(None, cause)]
+        assert cause not in {shift.recurring_cause} | lookalike_causes(shift)
         assert {record["official_reward"] for record in masked(rows)} == {0.0}
         assert {record["notebook_writes"] for record in records(rows)} == {0}
+
+
+def test_the_other_controls_are_as_long_as_the_oracles_note_or_like_it_and_never_right():
+    guesses = []
+    for shift in generate_shifts(num_shifts=4):
+        oracle, irrelevant, stale = (
+            run_unit(Unit(shift, mode, "learner"))[0]["transcript"]["notebook_before"]
+            for mode in ("oracle", "irrelevant", "stale")
+        )
+        assert len(irrelevant) == len(oracle)
+        assert not any(cause.corrective_tool in irrelevant for cause in recurring_causes().values())
+        others = {fix_note(None, cause) for cause in recurring_causes() if cause != shift.recurring_cause}
+        assert stale in others
+        guesses.append([records(run_unit(Unit(shift, mode, "learner"))) for mode in ("none", "irrelevant")])
+    scores = [[[row["official_reward"] for row in rows] for rows in pair] for pair in guesses]
+    assert all(none == irrelevant for none, irrelevant in scores)  # it tells nothing, so nothing changes
+
+
+def test_the_old_name_of_a_mode_is_accepted():
+    (shift,) = generate_shifts(num_shifts=1)
+    assert RunConfig("shifts", memory_modes=("none", "placebo")).memory_modes == ("none", "misleading")
+    assert first_memory("placebo", shift) == first_memory("misleading", shift)
 
 
 def test_transcript_shows_every_earlier_conversation_uncut_and_says_how_long_it_is():
@@ -76,28 +107,54 @@ def test_transcript_shows_every_earlier_conversation_uncut_and_says_how_long_it_
             message["content"]
             for earlier in rows[:number]
             for message in earlier["transcript"]["messages"]
-            if message.get("content")
+            if message.get("content") and message.get("requestor") != "user"
         ]
         assert all(text in shown for text in said)
     assert rows[-1]["record"]["notebook_length_before"] > shift.config.notebook_cap
     assert {record["official_reward"] for record in masked(rows)} == {1.0}
 
 
-def test_the_second_pass_runs_the_testing_cases_again_on_the_final_notebook_read_only():
+@pytest.mark.parametrize("kind", ["frozen", "frozen_same"])
+def test_the_second_pass_runs_testing_cases_on_the_final_notebook_read_only(kind):
     (shift,) = generate_shifts(num_shifts=1)
-    rows = run_unit(Unit(shift, "notebook", "forgetful", second_pass=True))
+    unit = Unit(shift, "notebook", "forgetful", second_passes=(kind,))
+    rows = run_unit(unit)
     first, second = rows[: len(shift.cases)], rows[len(shift.cases) :]
     final = first[-1]["transcript"]["notebook_after"]
-    assert {record["memory_mode"] for record in records(second)} == {"frozen"}
+    assert {record["memory_mode"] for record in records(second)} == {kind}
     assert [record["position"] for record in records(second)] == [record["position"] for record in masked(first)]
+    assert [record["case_id"] for record in records(second)] == [record["case_id"] for record in masked(first)]
+    assert {record["held_out"] for record in records(second)} == {kind == "frozen"}
     assert (
         {row["transcript"]["notebook_before"] for row in second}
         == {row["transcript"]["notebook_after"] for row in second}
         == {final}
     )
     assert not any("write_notebook" in str(row["transcript"]["messages"]) for row in second)
-    resumed = run_unit(Unit(shift, "notebook", "forgetful", second_pass=True), rows[:10])
+    resumed = run_unit(unit, rows[:10])
     assert records(resumed) == records(rows[10:])
+
+
+def test_held_out_customers_are_new_and_have_the_same_trouble():
+    for shift in generate_shifts(num_shifts=4):
+        testing = [case for case in shift.cases if case.population == "testing"]
+        held_out = held_out_cases(shift)
+        ids = [value for case in (*shift.cases, *held_out) for value in ids_of(case.records)]
+        assert len(set(ids)) == len(ids)
+        assert [(case.position, case.cause) for case in held_out] == [(case.position, case.cause) for case in testing]
+
+
+def test_an_agent_that_learns_customers_by_heart_gains_nothing_from_a_frozen_notebook():
+    by_mode = {"notebook": [], "frozen": [], "frozen_same": []}
+    for shift in generate_shifts(num_shifts=16):
+        unit = Unit(shift, "notebook", "probes:Rote", second_passes=("frozen", "frozen_same"))
+        for record in records(run_unit(unit)):
+            if record["population"] == "testing":
+                by_mode[record["memory_mode"]].append(record["official_reward"])
+    means = {mode: sum(scores) / len(scores) for mode, scores in by_mode.items()}
+    assert abs(means["notebook"] - 0.25) < 3 * (0.25 * 0.75 / 64) ** 0.5
+    assert abs(means["frozen"] - 0.25) < 3 * (0.25 * 0.75 / 64) ** 0.5
+    assert means["frozen_same"] > 0.8  # it meets customers whose fix it has noted
 
 
 def test_the_second_pass_needs_the_first(tmp_path):
@@ -112,7 +169,7 @@ def test_the_second_pass_needs_the_first(tmp_path):
         ("none", 0.25),
         ("notebook", 0.7 * 0.7 + 0.3 * 0.3 / 3),
         ("oracle", 0.7),
-        ("placebo", 0.3 / 3),
+        ("misleading", 0.3 / 3),
         ("transcript", 0.7),
     ],
 )

@@ -29,7 +29,7 @@ from taulong.cases.agents import ScriptedAgent
 from taulong.cases.case import run_case
 from taulong.cases.environment import NO_STATUS, NOT_AVAILABLE, NOT_CARRIED_OUT
 from taulong.cases.orchestrator import ENDINGS
-from taulong.graders.verdicts import GRADERS
+from taulong.graders.gates import GRADERS
 from taulong.runs.units import Unit, run_unit
 from taulong.shifts.causes import recurring_causes
 from taulong.shifts.generation import generate_shifts
@@ -51,6 +51,7 @@ COLUMNS = [
     "memory_mode",
     "agent",
     "user",
+    "held_out",
     "official_reward",
     "simulation_reward",
     "assertion_error",
@@ -76,12 +77,16 @@ COLUMNS = [
     "notebook_length_after",
     "notebook_writes",
     "notebook_refusals",
+    "memory_items",
     "agent_tokens",
     "user_tokens",
+    "memory_tokens",
     "agent_cost",
     "user_cost",
+    "memory_cost",
     "agent_truncated",
     "user_truncated",
+    "memory_truncated",
     "unpriced_calls",
     "outcome",
     "reason",

@@ -300,7 +300,7 @@ def test_the_notebook_is_no_part_of_any_database():
 def test_a_notebook_text_that_is_no_text_is_a_tool_error():
     environment = environment_of(case_of("bad_wifi_calling"), EMPTY_NOTEBOOK)
     assert environment.get_response(agent("write_notebook", text=["a"])).error
-    assert environment.tools.notebook == ""
+    assert environment.memory.system.text == ""
 
 
 def test_environments_of_one_case_share_nothing():

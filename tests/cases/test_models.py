@@ -13,12 +13,13 @@ from endpoint import CONTEXT_WINDOW, Endpoint, Fault, rate_limit, say, scripted_
 from taulong import backend
 from taulong.cases import case as cases
 from taulong.cases import grading, models
-from taulong.cases.answers import DEEPEST, without_reasoning
+from taulong.cases.answers import DEEPEST
 from taulong.cases.case import run_case
-from taulong.cases.environment import NotebookTools
 from taulong.cases.failures import ModelFailure
 from taulong.cases.models import ATTEMPTS, Model, ModelCalls, case_seed
+from taulong.cases.remembering import MemoryAtWork
 from taulong.errors import ConfigError
+from taulong.graders.speech import without_reasoning
 from taulong.keys import refuse_keys, scrub, without_keys
 from taulong.memory.modes import first_memory
 from taulong.runs.config import RunConfig
@@ -96,7 +97,7 @@ def test_the_agent_sees_policy_and_notebook_and_its_own_tools_alone(shift):
         run = run_case(shift, shift.cases[0], first_memory("notebook", shift), model(endpoint), log_prompts=True)
         request = endpoint.requests[0]
     names = {tool["function"]["name"] for tool in request["tools"]}
-    environment = cases.new_case_environment(shift.cases[0], first_memory("notebook", shift))
+    environment = cases.new_case_environment(shift.cases[0], MemoryAtWork(first_memory("notebook", shift)))
     assert request["tools"] == [tool.openai_schema for tool in environment.get_tools()]
     assert "write_notebook" in names
     assert "toggle_wifi_calling" not in names
@@ -119,8 +120,9 @@ def test_prompts_are_digests_unless_asked_for(shift):
 
 
 def test_tool_schemas_are_made_once_for_a_toolkit(shift):
-    environment = cases.new_case_environment(shift.cases[0], first_memory("notebook", shift))
-    assert models.tool_schemas(environment.tools) is models.tool_schemas(NotebookTools(None, "other", 7))
+    environment = cases.new_case_environment(shift.cases[0], MemoryAtWork(first_memory("notebook", shift)))
+    other = cases.new_case_environment(shift.cases[1], MemoryAtWork(first_memory("notebook", shift)))
+    assert models.tool_schemas(environment.tools) is models.tool_schemas(other.tools)
     assert models.tool_schemas(environment.tools) is not models.tool_schemas(environment.user_tools)
 
 
@@ -285,7 +287,7 @@ def test_words_that_only_look_like_keys_are_delivered_and_written_as_they_are(sh
         faults=[say(None, ("write_notebook", json.dumps({"text": note}))), say(note)], fault=lambda *_: GIVE_UP
     ) as endpoint:
         run = first_case(shift, endpoint, "notebook")
-    assert run.notebook == note
+    assert run.memory.state == note
     assert told(run)[2]["content"] == note
 
 
@@ -313,7 +315,7 @@ def test_a_tool_id_used_twice_names_the_later_call(shift):
 def test_reasoning_is_never_shown_to_the_customer(shift, answer, capsys):
     with Endpoint(scripted_sides([shift]), faults=[None, answer]) as endpoint:
         run = run_case(shift, shift.cases[0], first_memory("none", shift), model(endpoint), user=model(endpoint))
-    assert [message["content"] for message in told(run)][1] == "Hello there."
+    assert told(run)[1]["content"] == "Hello there."
     assert "suspect" not in json.dumps(
         [run.transcript, run.record, [request["messages"] for request in endpoint.requests]]
     )
@@ -525,9 +527,7 @@ def test_a_grader_that_fails_costs_no_conversation(shift, monkeypatch):
     assert len(rows) == 8
     assert all(row["record"]["official_reward"] is None for row in rows)
     monkeypatch.undo()
-    again = grading.grade_again(
-        shift.cases[0], first_memory("notebook", shift), rows[0]["record"], rows[0]["transcript"]
-    )
+    again = grading.grade_again(shift.cases[0], rows[0]["record"], rows[0]["transcript"])
     assert again == whole
 
 

@@ -7,7 +7,7 @@ from conversations import NO_MEMORY, block
 
 from taulong.cases.case import run_case
 from taulong.cases.record import CaseRecord, columns_table
-from taulong.graders.verdicts import GRADERS
+from taulong.graders.gates import GRADERS
 
 
 def test_what_is_written_is_read_back():

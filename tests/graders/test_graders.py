@@ -6,8 +6,11 @@ from taulong import backend
 from taulong.audit.scripts import call, gold_calls, play
 from taulong.backend import AssistantMessage, ToolCall, ToolMessage, ToolType, UserMessage, is_tool, telecom_tasks
 from taulong.graders.delta import compare, known_bills
+from taulong.graders.gates import GRADERS, Verdict, excused
+from taulong.graders.official import components, is_vacuous
 from taulong.graders.reference import build_reference
-from taulong.graders.verdicts import GRADERS, Verdict, components, excused, grade, is_vacuous, replay, trim
+from taulong.graders.replay import replay, trim
+from taulong.graders.verdicts import grade
 
 SERVED = {"customer_id": "C1001", "line_id": "L1002"}
 OTHER = {"customer_id": "C1001", "line_id": "L1001"}
@@ -66,13 +69,15 @@ def test_the_draft_bill_tells_field_from_record():
     assert grades.scope_gate.findings[0].rule == "payment_overdue"
 
 
-def test_suspending_and_resuming_is_caught_by_the_policy_check_alone():
+def test_suspending_and_resuming_is_caught_by_the_policy_check_and_what_rests_on_it():
     grades = graded(PLAIN, call("suspend_line", **OTHER, reason="test"), call("resume_line", **OTHER))
     assert grades.official_reward == 1.0
     assert statuses(grades) == dict.fromkeys(GRADERS, "pass") | {
         "strict_stock": statuses(graded(PLAIN))["strict_stock"],
         "policy_check": "fail",
+        "transient_gate": "fail",
     }
+    assert grades.gated_reward == 0.0
     assert {finding.rule for finding in grades.policy_check.findings} == {"suspension_grounds", "caller_line"}
 
 
@@ -80,7 +85,7 @@ def test_a_wrong_value_within_the_footprint_is_caught_by_the_policy_check_alone(
     resumed = "[service_issue]overdue_bill_suspension[PERSONA:Easy]"
     assert "lines.L1002.status" in map(str, build_reference(task_of(resumed)).footprint)
     grades = graded(resumed, call("suspend_line", **SERVED, reason="test"))
-    assert grades.official_reward == 1.0 == grades.gated_reward
+    assert (grades.official_reward, grades.gated_reward) == (1.0, 0.0)
     assert {grades.record_gate.status, grades.field_gate.status, grades.scope_gate.status} == {"pass"}
     assert [finding.rule for finding in grades.policy_check.findings] == ["suspension_grounds"]
 
@@ -99,7 +104,8 @@ def test_roaming_that_is_disabled_and_enabled_again_fails_the_policy_check_only_
     assert all(step.changes for step in run.steps[-2:])
     assert not run.steps[-2].judgement.licensed
     grades = graded(name, *pair)
-    assert grades.official_reward == 1.0 == grades.gated_reward
+    assert grades.official_reward == 1.0
+    assert grades.gated_reward == (0.0 if rules else 1.0)
     assert grades.scope_gate.status == "pass"
     assert [finding.rule for finding in grades.policy_check.findings] == rules
     disabled = graded(name, pair[0])  # and left so
@@ -408,7 +414,8 @@ def test_an_unscored_database_check_is_labelled():
     official = grade(task, play(task, gold_calls(task))).official
     labels = [str(part) for part in components(official, task, build_reference(task))]
     assert labels[0] == "DB: mismatch (not in basis)"
-    assert all("not in basis" not in label for label in labels[1:])
+    assert all("not in basis" not in label for label in labels[1:] if not label.startswith("ACTION"))
+    assert all("not in basis" in label for label in labels[1:] if label.startswith("ACTION"))
 
 
 def test_seven_no_overdue_bill_assertions_are_vacuous():

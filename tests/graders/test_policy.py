@@ -52,6 +52,7 @@ def test_a_rule_is_marked_as_inferred_where_its_sentence_does_not_speak_of_the_w
     assert inferred == {
         "caller_line": {"suspend_line", "resume_line", "enable_roaming", "disable_roaming"},  # it speaks of refuelling
         "caller_account": set(WRITES),
+        "may_refuel_agreed": {"refuel_data"},
     }
 
 

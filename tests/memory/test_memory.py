@@ -21,9 +21,11 @@ from taulong.backend import Task
 from taulong.cases import agents
 from taulong.cases import case as cases
 from taulong.cases.agents import ScriptedAgent
+from taulong.cases.remembering import MemoryAtWork
 from taulong.errors import ConfigError
-from taulong.memory import modes as memory
-from taulong.memory.modes import MEMORY_MODES, first_memory, fix_note
+from taulong.memory.controls import fix_note
+from taulong.memory.modes import first_memory
+from taulong.memory.names import MEMORY_MODES, second_pass
 from taulong.runs.units import Unit, run_unit
 from taulong.shifts.causes import corrective_tools, recurring_causes
 
@@ -56,14 +58,14 @@ def test_an_unknown_memory_mode_names_the_near_match():
 
 def test_the_modes_differ_in_text_and_in_what_may_be_written():
     shift = shift_of("break_apn_mms_setting")
-    none, notebook, oracle = (first_memory(mode, shift) for mode in ("none", "notebook", "oracle"))
-    assert (none.text, none.writable, none.section) == (None, False, "")
-    assert (notebook.text, notebook.writable) == ("", True)
+    none, notebook, oracle = (MemoryAtWork(first_memory(mode, shift)) for mode in ("none", "notebook", "oracle"))
+    assert (none.shown.text, none.shown.writable, none.section) == (None, False, "")
+    assert (notebook.shown.text, notebook.shown.writable) == ("", True)
     assert "(empty)" in notebook.section
     assert "at most 2000 characters" in notebook.section
-    assert not oracle.writable
-    assert oracle.text == "MMS fails: fixed by reset_apn_settings() then reboot_device()"
-    assert oracle.text in oracle.section
+    assert not oracle.shown.writable
+    assert oracle.shown.text == "MMS fails: fixed by reset_apn_settings() then reboot_device()"
+    assert oracle.shown.text in oracle.section
     assert "write_notebook" not in oracle.section
 
 
@@ -76,13 +78,13 @@ def test_a_text_over_the_cap_is_refused_with_length_and_cap_and_the_old_text_sta
     assert kept.content == "Notebook replaced (3 of 2000 characters)."
     assert not answer.error
     if length <= 2000:
-        assert environment.tools.notebook == "\u00e9" * length
-        assert (environment.tools.writes, environment.tools.refusals) == (2, 0)
+        assert environment.memory.system.text == "\u00e9" * length
+        assert (environment.memory.writes, environment.memory.refusals) == (2, 0)
     else:
         assert str(length) in answer.content
         assert "2000" in answer.content
-        assert environment.tools.notebook == "old"
-        assert (environment.tools.writes, environment.tools.refusals) == (1, 1)
+        assert environment.memory.system.text == "old"
+        assert (environment.memory.writes, environment.memory.refusals) == (1, 1)
 
 
 @pytest.mark.parametrize("mode", ["none", "oracle"])
@@ -153,7 +155,7 @@ def test_no_gold_field_reaches_a_prompt_or_the_customer(mode, cause, monkeypatch
         assert not [tool for tool in corrective_tools() if tool in section + scenario]
 
 
-@pytest.mark.parametrize("mode", [mode for mode in MEMORY_MODES if mode != "frozen"])
+@pytest.mark.parametrize("mode", [mode for mode in MEMORY_MODES if not second_pass(mode)])
 def test_planted_sentinels_stay_out_of_every_prompt(mode, monkeypatch):
     """Every gold field of a shift is replaced by a word that occurs nowhere else; no prompt may have it."""
     shift = shift_of("bad_wifi_calling")
@@ -176,7 +178,7 @@ def test_the_oracles_prompt_differs_from_none_by_its_section_alone(monkeypatch):
     shift = block()[0]
     none, oracle = (prompts(shift, monkeypatch, mode) for mode in ("none", "oracle"))
     for (_, plain, told), (_, policy, also_told) in zip(none, oracle, strict=True):
-        assert policy == plain + first_memory("oracle", shift).section
+        assert policy == plain + MemoryAtWork(first_memory("oracle", shift)).section
         assert told == also_told
 
 
@@ -210,11 +212,11 @@ def test_a_canary_in_one_shifts_notebook_never_appears_in_anothers_transcripts(m
 def test_what_a_learner_notes_is_what_the_oracle_is_given():
     for shift in block():
         rows = run_unit(Unit(shift, "notebook", "learner", 0))
-        oracle = first_memory("oracle", shift).text
+        oracle = first_memory("oracle", shift).system().contents()
         assert rows[0]["transcript"]["notebook_after"] == oracle
         assert all(oracle in row["transcript"]["notebook_after"] for row in rows)
 
 
 def test_the_oracle_fits_the_default_cap():
-    longest = max(memory.fix_note(shift.phone_model, cause) for shift in block() for cause in recurring_causes())
+    longest = max(fix_note(shift.phone_model, cause) for shift in block() for cause in recurring_causes())
     assert len(longest) < 200

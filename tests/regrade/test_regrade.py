@@ -178,7 +178,7 @@ def test_damage_is_a_row_with_its_reason_and_the_rest_is_graded(file, tmp_path):
     broken = tmp_path / "broken.json"
     broken.write_text(file.read_text()[:1000])
     other = altered(
-        file, tmp_path / "airline.json", lambda c: c["info"]["environment_info"].update(domain_name="airline")
+        file, tmp_path / "cooking.json", lambda c: c["info"]["environment_info"].update(domain_name="cooking")
     )
 
     def damage(contents):
@@ -192,7 +192,7 @@ def test_damage_is_a_row_with_its_reason_and_the_rest_is_graded(file, tmp_path):
     assert (found["scope_gate"] == "not_evaluated").sum() == 6
     reasons = found["reason"].tolist()
     assert "not JSON" in reasons[0]
-    assert "'airline'" in reasons[1]
+    assert "'cooking'" in reasons[1]
     assert "cannot be read" in reasons[2]
     assert "unknown task id" in reasons[3]
     assert "did you mean" in reasons[3]

@@ -221,7 +221,7 @@ def test_a_case_that_does_not_follow_on_the_one_before_is_owed(config, tmp_path,
         if (row["agent"], row["memory_mode"], row["position"]) == ("learner", "notebook", 3)
         and row["shift_id"] == transcripts[0]["shift_id"]
     ]  # fmt: skip
-    transcripts[at]["notebook_before"] = "another session's text"
+    transcripts[at]["memory_before"] = "another session's memory"
     path.write_text("".join(row_line(row) for row in transcripts))
     again = execute_runs(config, folder.path, progress=False, max_cases=0)
     assert len(again.records()) == 30  # the third and the fourth case of the shift are owed

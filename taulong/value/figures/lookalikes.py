@@ -3,6 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
+from taulong.memory.names import second_pass
 from taulong.value.figures.layout import (
     add_heading,
     blank,
@@ -15,7 +16,7 @@ from taulong.value.figures.layout import (
     refused_caption,
 )
 from taulong.value.figures.style import DOUBLE, agent_styles, agents_of, broken, modes_of, styled
-from taulong.value.metrics import SECOND_PASSES, agents_with
+from taulong.value.metrics import agents_with
 from taulong.value.statistics.estimates import MAX_DROPPED, contrast
 
 
@@ -31,7 +32,7 @@ def lookalike_table(
     both = {"testing", "lookalike"} <= set(table["population"])
     for agent in agents_with(table, "none") if both else []:
         for mode in modes_of(table[table["agent"] == agent]):
-            if mode == "none" or mode in SECOND_PASSES:  # which have no lookalikes
+            if mode == "none" or second_pass(mode):  # which have no lookalikes
                 continue
             gain = contrast(table, (agent, mode), (agent, "none"), reward, "testing", level, max_dropped)
             loss = contrast(table, (agent, "none"), (agent, mode), reward, "lookalike", level, max_dropped)

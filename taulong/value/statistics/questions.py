@@ -9,7 +9,8 @@ import pandas as pd
 from scipy import optimize
 
 from taulong.errors import ConfigError
-from taulong.value.metrics import REWARDS, SECOND_PASSES, agents_with
+from taulong.memory.names import second_pass
+from taulong.value.metrics import REWARDS, agents_with
 from taulong.value.statistics.estimates import (
     MAX_DROPPED,
     Estimate,
@@ -44,7 +45,7 @@ def memory_contrasts(
         for arm in arms:
             if arm.memory_mode == "none" or population not in present:
                 continue
-            if population == "lookalike" and arm.memory_mode in SECOND_PASSES:
+            if population == "lookalike" and second_pass(arm.memory_mode):
                 continue
             one = contrast(table, arm, Arm(arm.agent, "none"), metric, population, level, max_dropped, seed)
             first = (arm.memory_mode, population, metric) == (primary, "testing", "official_reward")
