@@ -74,6 +74,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "suspect_cases",
             "with_owed",
         ],
+        "promises": ["power_table"],
         "statistics.estimates": ["DESCRIPTIVE_BELOW", "Estimate", "MAX_DROPPED", "arm_mean", "contrast"],
         "statistics.intervals": [
             "bounded_interval",

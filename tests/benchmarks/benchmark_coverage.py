@@ -1,6 +1,6 @@
-"""Write data/audit/coverage.csv and .md, point_coverage.csv and .md: how often each interval covers the truth.
+"""Write the tables of data/audit/ that say how often intervals cover the truth, and plans keep their promise.
 
-Run: python tests/benchmarks/benchmark_coverage.py
+coverage, point_coverage, ratio_coverage and power, each as .csv and .md. Run: python tests/benchmarks/benchmark_coverage.py
 """
 
 import sys
@@ -11,26 +11,35 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from taulong.value.coverage import coverage_table, point_coverage  # noqa: E402
+from taulong.value.coverage import coverage_table, point_coverage, ratio_coverage  # noqa: E402
+from taulong.value.promises import power_table  # noqa: E402
 
 
 def main() -> None:
-    """Simulate at full size (some seconds) and write each table, long as CSV and wide as Markdown."""
-    write(coverage_table(replicates=20_000, seed=20_250_225), ["effect", "interval"], "coverage")
-    write(point_coverage(), ["share", "interval"], "point_coverage")
+    """Simulate at full size (some minutes) and write each table, long as CSV and wide as Markdown."""
+    write(coverage_table(replicates=4_000, seed=20_250_225), ["effect", "interval", "printed"], "coverage")
+    write(point_coverage(replicates=4_000), ["share", "cases", "interval", "printed"], "point_coverage")
+    write(ratio_coverage(replicates=2_000), ["notebook", "oracle", "none", "interval", "printed"], "ratio_coverage")
+    write(power_table(), ["difference", "alike", "pilot"], "power", None)
 
 
-def write(table: pd.DataFrame, rows: list[str], name: str) -> None:
-    """Write a table and print it: a row for each of its intervals, a column for each number of shifts."""
+def write(table: pd.DataFrame, rows: list[str], name: str, columns: str | None = "shifts") -> None:
+    """Write a table and print it: a row for each of its kinds, its coverage by number of shifts or, for None, as it is."""
     folder = ROOT / "data" / "audit"
     folder.mkdir(parents=True, exist_ok=True)
     table.round(4).to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
-    wide = table.pivot(index=rows, columns="shifts", values="coverage")
-    wide = wide.reindex(table[rows].drop_duplicates().itertuples(index=False, name=None))
-    lines = [f"| {' | '.join(rows)} | " + " | ".join(f"{count} shifts" for count in wide.columns) + " |"]
-    lines.append("|---|---|" + "---:|" * len(wide.columns))
-    for key, row in zip(wide.index, wide.to_numpy(), strict=False):
-        lines.append(f"| {' | '.join(map(str, key))} | {' | '.join(f'{value:.3f}' for value in row)} |")
+    if columns is None:
+        wide, heads = table.set_index(rows), list(table.columns.drop(rows))
+    else:
+        wide = table.pivot(index=rows, columns=columns, values="coverage")
+        wide = wide.reindex(table[rows].drop_duplicates().itertuples(index=False, name=None))
+        heads = [f"{count} shifts" for count in wide.columns]
+    lines = [f"| {' | '.join(rows)} | {' | '.join(heads)} |", "|---" * len(rows) + "|" + "---:|" * len(heads)]
+    for key, values in zip(wide.index, wide.to_numpy(), strict=True):
+        said = ["yes" if part is True else "" if part is False else str(part) for part in key]
+        lines.append(
+            f"| {' | '.join(said)} | {' | '.join(f'{value:.3g}' if columns is None else f'{value:.3f}' for value in values)} |"
+        )
     (folder / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
 

@@ -40,7 +40,9 @@ def cap_table(
     Raises:
         MixedRecords: the tables differ in more than the cap, or two have the same.
     """
-    tables = list(tables)
+    tables = [table for table in tables if len(table)]
+    if not tables:
+        return pd.DataFrame(columns=CAP_COLUMNS).astype(LIMITS)
     require_one_version(pd.concat(tables))
     by_cap = {int(cap): table for table in tables for cap in table["notebook_cap"].unique()}
     if len(by_cap) < len(tables):

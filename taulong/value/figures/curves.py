@@ -78,11 +78,11 @@ def points(kept: pd.DataFrame, cases: pd.DataFrame, level: float) -> Iterator[tu
         for x, rows in about.groupby(axis):
             shift_of = rows["shift_id"]
             for name in kept:
-                by_shift = kept.loc[rows.index, name].groupby(shift_of)
+                by_shift = kept[name].loc[rows.index].groupby(shift_of)
                 means, counts = by_shift.mean().to_numpy(float), by_shift.size().to_numpy()
                 low, high = bounded_interval(means, 0.0, 1.0, level, counts)
                 yield str(name), {
-                    "axis": axis, "x": int(float(str(x))), "value": float(kept.loc[rows.index, name].mean()),
+                    "axis": axis, "x": int(float(str(x))), "value": float(kept[name].loc[rows.index].mean()),
                     "low": float(low), "high": float(high), "cases": len(rows), "shifts": len(counts),
                 } | fixed  # fmt: skip
 

@@ -43,7 +43,9 @@ def headline_table(
     chosen = [
         curves[curves["agent"] == learns].assign(panel="memory"), rewards[rewards["agent"] == meddles].assign(panel="reward"),
     ]  # fmt: skip
-    rows: list[dict[str, Any]] = [row for frame in chosen for row in frame.to_dict("records")]
+    rows: list[dict[str, Any]] = [
+        {str(key): cell for key, cell in row.items()} for frame in chosen for row in frame.to_dict("records")
+    ]
     frame = as_curves(rows)
     frame.insert(0, "panel", [row["panel"] for row in rows])
     return marked(table, frame)

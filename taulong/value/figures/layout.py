@@ -90,7 +90,7 @@ def add_heading(figure: CaptionedFigure, styles: dict[str, dict[str, Any]] | Non
         figure.suptitle(figure.partial, color="#b00000", fontsize=9)
 
 
-def bar(panel: Axes, x: pd.Series, low: pd.Series, high: pd.Series, colour: str) -> None:
+def bar(panel: Axes, x: pd.Series | np.ndarray, low: pd.Series, high: pd.Series, colour: str) -> None:
     """Draw upright intervals over whatever else is there, markers included."""
     panel.vlines(x, low, high, color=colour, linewidth=1.0, zorder=5)
 

@@ -155,7 +155,9 @@ def weighted_estimate(
     for at in np.flatnonzero(given < 0):
         worst[at], best[at] = pairs.most[at], pairs.least[at]
     shift_of = pairs.cases["shift_id"]
-    at_least, at_most = (float(end.dot(given).groupby(shift_of).mean().mean()) for end in (worst, best))
+    at_least, at_most = (
+        float(pd.Series(end.dot(given)).groupby(shift_of).mean().to_numpy(float).mean()) for end in (worst, best)
+    )
     return dataclasses.replace(found, at_least=at_least, at_most=at_most)
 
 

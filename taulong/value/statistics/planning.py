@@ -1,6 +1,7 @@
 """How many shifts a larger run needs: simulations of the test that will be used, with what the pilot leaves open."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -145,7 +146,7 @@ def _posterior(solved: pd.Series, cases: pd.Series, rng: np.random.Generator) ->
     """Return draws of the mean share and of the correlation within a shift, given what an arm solved of each shift."""
     share, alike = np.meshgrid(SHARES, ALIKE, indexing="ij")
     first, second = _beta(share, alike)
-    counts = pd.Series(zip(solved, cases, strict=True)).value_counts()
+    counts = Counter(zip(solved, cases, strict=True))
     likely = np.log(np.broadcast_to(ALIKE_PRIOR, share.shape))
     for (won, of), times in counts.items():
         likely = likely + times * stats.betabinom.logpmf(won, of, first, second)
