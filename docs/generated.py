@@ -99,7 +99,7 @@ def numbers() -> dict[str, str]:
         found[operator] = {name: int(row[name]) for name in ("runs", "policy_check")}
     speeds = {
         f"{name}_{key}": value
-        for name in ("benchmark_cases", "benchmark_audit")
+        for name in ("benchmark_cases", "benchmark_audit", "benchmark_domains")
         for key, value in _leaves(json.loads((AUDIT / f"{name}.json").read_text(encoding="utf-8")))
     }
     return {

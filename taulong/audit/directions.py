@@ -58,7 +58,7 @@ def audit_domain(domain: str, split: str = "full", progress: bool = True) -> dic
     """Return the tables of a domain's audit: ``inaction``, ``variations`` (a row a run) and ``health``.
 
     The columns of ``variations`` are domain, task_id, basis, operator, detail, kind, reason, known_bug, outcome, and what the
-    gate says: gate (pass or fail), target, frame, form.
+    gate says: gate (pass or fail), target, frame, form. ``witness`` names the fields that end otherwise than the reference's.
     """
     tasks = domain_tasks(domain, split)
     golds, rows = [], []
@@ -75,7 +75,7 @@ def audit_domain(domain: str, split: str = "full", progress: bool = True) -> dic
 
 
 VARIATION_COLUMNS = (
-    "domain", "task_id", "basis", "operator", "detail", "kind", "reason", "known_bug", "outcome", "gate", "target", "frame", "form",
+    "domain", "task_id", "basis", "operator", "detail", "kind", "reason", "known_bug", "outcome", "gate", "target", "frame", "form", "witness",
 )  # fmt: skip
 
 
@@ -100,6 +100,7 @@ def variation_rows(gold: Gold) -> list[dict]:
                 "target": parts.target,
                 "frame": parts.frame,
                 "form": parts.form,
+                "witness": ";".join(change.path for change in (*parts.verdict.outside, *parts.verdict.target)),
             }
         )
     return rows

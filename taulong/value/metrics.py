@@ -132,7 +132,7 @@ def agents_with(table: pd.DataFrame, *modes: str) -> list[str]:
 
 
 def _in_second_pass(table: pd.DataFrame) -> pd.Series:
-    return table["memory_mode"].map(lambda mode: second_pass(mode) is not None)
+    return table["memory_mode"].map(lambda mode: second_pass(mode) is not None).astype(bool)
 
 
 def _rank(names: pd.Series, order: tuple[str, ...]) -> pd.Series:

@@ -85,6 +85,7 @@ def test_the_gate_fails_every_wrong_run_and_no_honest_one(tables):
     wrong, honest = made[made["kind"] == "wrong"], made[(made["kind"] == "honest") & ~made["known_bug"]]
     assert len(wrong) > 1000
     assert (wrong["gate"] == "fail").all()
+    assert (wrong["witness"] != "").all(), "every wrong run names what it left"
     assert len(honest) > 300
     assert (honest["gate"] == "pass").all()
     values = wrong[wrong["operator"] == "value"].groupby("domain").size()

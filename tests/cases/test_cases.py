@@ -61,6 +61,7 @@ COLUMNS = [
     "field_gate",
     "policy_check",
     "scope_gate",
+    "transient_gate",
     "gated_reward",
     "transferred",
     "ending",

@@ -18,7 +18,7 @@ EXACT_UP_TO = 10  # shifts: all patterns of signs; above, the normal distributio
 LARGEST = 1_024  # shifts
 SHARES = np.linspace(0.0025, 0.9975, 80)
 ALIKE = np.linspace(0.0, 0.95, 39)  # correlation of the cases of a shift
-ALIKE_PRIOR = stats.beta(1, 4).pdf(ALIKE)  # a pilot says little of it; 0.2 in the mean
+ALIKE_PRIOR = stats.beta(1, 2).pdf(ALIKE)  # a short pilot says little of it; a third in the mean
 
 
 @dataclass(frozen=True)
