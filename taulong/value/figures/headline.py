@@ -81,7 +81,7 @@ def plot_headline(table: pd.DataFrame) -> Figure:
     figure, panels = new_panels(1, 2, 2.35, caption, table, width=DOUBLE, sharey=True)
     styles = mode_styles(list(LINES))
     panels[0, 0].text(
-        0.99, CHANCE + 0.02, "a guess", transform=panels[0, 0].get_yaxis_transform(), ha="right", fontsize=8
+        0.99, CHANCE - 0.02, "a guess", transform=panels[0, 0].get_yaxis_transform(), ha="right", va="top", fontsize=8
     )
     panels[0, 0].axhline(CHANCE, color="#444444", linewidth=0.9, linestyle=":")
     named = [(name, LINES[name], styles[name]) for name in LINES]
