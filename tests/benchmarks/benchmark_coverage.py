@@ -17,9 +17,9 @@ from taulong.value.promises import power_table  # noqa: E402
 
 def main() -> None:
     """Simulate at full size (some minutes) and write each table, long as CSV and wide as Markdown."""
-    write(coverage_table(replicates=4_000, seed=20_250_225), ["effect", "interval", "printed"], "coverage")
-    write(point_coverage(replicates=4_000), ["share", "cases", "interval", "printed"], "point_coverage")
-    write(ratio_coverage(replicates=2_000), ["notebook", "oracle", "none", "interval", "printed"], "ratio_coverage")
+    write(coverage_table(replicates=400, seed=20_250_225), ["effect", "interval", "printed"], "coverage")
+    write(point_coverage(replicates=400), ["share", "cases", "interval", "printed"], "point_coverage")
+    write(ratio_coverage(replicates=200), ["notebook", "oracle", "none", "interval", "printed"], "ratio_coverage")
     write(power_table(), ["difference", "alike", "pilot"], "power", None)
 
 
