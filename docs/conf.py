@@ -30,7 +30,7 @@ myst_substitutions = generated.numbers()
 # Every name of our own that a docstring refers to must be there; names of other libraries are not looked up.
 nitpicky = True
 nitpick_ignore_regex = [(r"py:.*", r"(?!taulong\b).*")]
-autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_default_options = {"members": True, "member-order": "bysource", "no-value": True}
 autodoc_typehints = "signature"
 autodoc_mock_imports = ["verifiers", "renderers", "inspect_ai", "inspect_evals", "harbor", "mem0"]
 napoleon_google_docstring = True

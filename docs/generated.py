@@ -20,6 +20,7 @@ from taulong.paths import AUDIT, FIGURES, NOTEBOOKS
 
 DOCS = Path(__file__).resolve().parent
 PAGES = DOCS / "generated"
+GRAMMAR = {"taulong.cases.grammar", "taulong.cases.requests"}  # whose patterns would be read as markup
 
 
 def write() -> None:
@@ -77,7 +78,7 @@ def write_api() -> None:
     for package, modules in packages.items():
         lines = [f"# {package}", f"```{{automodule}} {package}\n:no-members:\n```"]
         for module in modules:
-            if not module.startswith("__"):
+            if not module.startswith("__") and f"{package}.{module}" not in GRAMMAR:
                 lines += [f"## {package}.{module}", f"```{{automodule}} {package}.{module}\n```"]
         (PAGES / "api" / f"{package}.md").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
     listed = "\n".join(sorted(packages))

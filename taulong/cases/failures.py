@@ -8,8 +8,8 @@ import openai
 
 from taulong.keys import scrub
 
+# What LiteLLM's errors tell of its own: paths of this machine, and pieces of an odd answer, which may cut a key.
 INSIDES = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n)+|input_value=.*?, (?=input_type=)", re.S)
-"""What LiteLLM's errors tell of its own: paths of this machine, and pieces of an odd answer, which may cut a key."""
 FAILED = ("error", "network_error")
 """Reasons to finish that are the provider's failure."""
 LABELS = (  # the first that fits; LiteLLM's classes, by name
