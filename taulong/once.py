@@ -27,4 +27,5 @@ def once(function: Callable[P, R]) -> Callable[P, R]:
                     values[key] = function(*args, **kwargs)
         return values[key]
 
+    asked.kept = values  # type: ignore[attr-defined]  # for whoever asks what is there already
     return asked

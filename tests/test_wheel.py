@@ -32,7 +32,7 @@ def test_the_wheel_holds_the_sources_and_the_notebooks(wheel):
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     listed = [
         path.relative_to(ROOT).as_posix()
-        for pattern in ("taulong/**/*.py", "notebooks/*.ipynb")
+        for pattern in ("taulong/**/*.py", "taulong/reading/*.css", "taulong/reading/*.js", "notebooks/*.ipynb")
         for path in ROOT.glob(pattern)
         if ".ipynb_checkpoints" not in path.parts
     ]

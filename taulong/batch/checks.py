@@ -2,11 +2,13 @@
 
 import ast
 import importlib
+import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from taulong.batch.parameters import read_defaults
+from taulong.paths import WORK
 
 READS = {"20_execute_runs": ("shifts",), "40_memory_value": ("run", "cap_runs")}
 """The parameters of a notebook that name what it reads: a set of shifts, or runs."""
@@ -48,10 +50,12 @@ def _find(kind: str, name: str) -> None:
     from taulong.runs import RunFolder
     from taulong.shifts import read_manifest
 
+    work = Path(os.environ.get("TAULONG_WORK") or WORK).resolve()  # where the kernel will look
+    elsewhere = work != WORK and Path(name).name == name
     if kind == "shifts":
-        read_manifest(name)
+        read_manifest(work / "data" / "shifts" / f"{name}.jsonl" if elsewhere else name)
     else:
-        RunFolder.open(name)
+        RunFolder.open(work / "data" / "runs" / name if elsewhere else name)
 
 
 def _build_config(path: Path, values: dict[str, Any]) -> None:

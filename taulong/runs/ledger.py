@@ -8,10 +8,11 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
+from taulong.once import once
 from taulong.paths import atomic_write
 from taulong.runs.accounts import Spending
 
@@ -47,7 +48,7 @@ class Notes:
             get_worker().log_event(TOPIC, line)
 
 
-@cache
+@once
 def _sees(path: Path, token: str) -> bool:
     try:
         with path.open(encoding="utf-8") as file:

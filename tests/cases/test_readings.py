@@ -10,7 +10,9 @@ from taulong.cases.case import run_case
 from taulong.cases.environment import new_case_environment
 from taulong.cases.models import Model
 from taulong.cases.orchestrator import TERMINATIONS
+from taulong.cases.remembering import Remembered
 from taulong.memory.modes import first_memory
+from taulong.memory.transcript import CONVERSATION
 from taulong.shifts.causes import recurring_causes
 
 
@@ -49,7 +51,7 @@ def test_the_second_reading_is_what_evaluate_simulation_says(cause):
     (shift,) = [shift for shift in block() if case in shift.cases]
     memory = first_memory("none", shift)
     domain = f"readings-{cause}"
-    registry.register_domain(lambda solo_mode=False: new_case_environment(case, memory, solo_mode), domain)
+    registry.register_domain(lambda solo_mode=False: new_case_environment(case, Remembered((), ()), solo_mode), domain)
     for agent in ("guesser", "transferrer"):
         run = run_case(shift, case, memory, agent)
         kinds = {"assistant": backend.AssistantMessage, "user": backend.UserMessage, "tool": backend.ToolMessage}
@@ -68,7 +70,8 @@ def test_a_model_that_cannot_take_a_memory_over_the_cap_scores_nothing(length, e
 
     case = case_of("bad_wifi_calling")
     (shift,) = [shift for shift in block() if case in shift.cases]
-    memory = replace(first_memory("transcript", shift), text="x" * length)
+    heading = len(CONVERSATION) + 1  # before each conversation that is shown
+    memory = replace(first_memory("transcript", shift), state=["x" * (length - heading)])
     with Endpoint(fault=lambda *_: CONTEXT_WINDOW) as endpoint:
         model = Model("openai/test", {"base_url": endpoint.url}, key="k")
         record = run_case(shift, case, memory, model).record

@@ -125,7 +125,7 @@ def test_how_many_units_of_a_model_are_under_way(shifts, shifts_file, tmp_path, 
 
 
 def test_what_all_threads_ask_for_is_found_before_there_are_threads():
-    found = "import taulong.cases.case, taulong.shifts.causes as c; print(c.recurring_causes.cache_info().currsize)"
+    found = "import taulong.cases.case, taulong.shifts.causes as c; print(len(c.recurring_causes.kept))"
     shown = subprocess.run([sys.executable, "-c", found], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "1"
 
