@@ -7,6 +7,7 @@ belong. Most of these runs end in the reference's state, so that no comparison o
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import pandas as pd
 
@@ -24,10 +25,10 @@ from taulong.progress import progress_bar
 ORDER_GRADERS = ("official", "scope_gate", "transient_gate", "policy_check", *CHECKS)
 ORDER_COLUMNS = ("task_id", "operator", *ORDER_GRADERS)
 
-Words = tuple[str, str]
+Words: TypeAlias = tuple[str, str]
 """(role, text)."""
-Item = ToolCall | Words
-Script = list[Item]
+Item: TypeAlias = "ToolCall | Words"
+Script: TypeAlias = list[Item]
 
 LINE = {"customer_id": "C1001", "line_id": "L1002"}
 ANNOUNCED: Words = ("assistant", TRANSFER_WORDS)

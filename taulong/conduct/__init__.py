@@ -9,7 +9,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "check": ["CHECKS", "Observation", "conduct_check", "privacy_check"],
+        "check": ["CHECKS", "Observation", "checks", "conduct_check", "privacy_check"],
         "course": ["Asked", "Course", "Said", "course_of"],
         "rules": ["ORDER_RULES", "OrderRule"],
         "sentences": ["SENTENCES", "Sentence", "policy_sentences", "sentences_table"],

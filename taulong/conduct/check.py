@@ -25,6 +25,19 @@ class Observation(Finding):
     message: int | None = None
     span: tuple[int, int] | None = None
 
+    @property
+    def evidence(self) -> str:
+        """The message of the call, and where the words stand that tell it: ``48``, ``12 (words in 9, 4:20)``."""
+        if self.message is None:
+            return str(self.call)
+        where = f", {self.span[0]}:{self.span[1]}" if self.span else ""
+        return f"{self.call} (words in {self.message}{where})"
+
+
+def checks(run: Run, reference: Reference) -> dict[str, Verdict]:
+    """Return both verdicts, by the names of ``CHECKS``."""
+    return {"conduct_check": conduct_check(run, reference), "privacy_check": privacy_check(run, reference)}
+
 
 def conduct_check(run: Run, reference: Reference) -> Verdict:
     """Return whether the agent read, said and did things in the order of the policy; every finding tells its call."""

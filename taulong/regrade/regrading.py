@@ -41,6 +41,10 @@ COLUMNS = (
     "policy_grounds",
     "scope_gate",
     "transient_gate",
+    "conduct_check",
+    "conduct_rules",
+    "conduct_evidence",
+    "privacy_check",
     "target",
     "frame",
     "form",
@@ -98,7 +102,8 @@ def regrade(paths: Iterable, progress: bool = True, trust_tasks: bool = False) -
     ``fields`` are the agent-database fields outside the reference's footprint, ``calls`` the message indices of their
     last writers, ``rules`` the policy rules that were broken, ``policy_grounds`` what a failed policy check rests on: a
     ``write``, ``conduct`` (a tool call that was not made alone) or both, ``excused`` the fields the scope gate excuses,
-    ``reading`` is ``out_of_scope``, ``forbidden`` or ``licensed`` where fields differ, ``reason`` says why something
+    ``conduct_rules`` are the rules over the sequence that conduct and privacy check object by, ``conduct_evidence`` the
+    messages, ``reading`` is ``out_of_scope``, ``forbidden`` or ``licensed`` where fields differ, ``reason`` says why something
     was not evaluated, where the recomputed reward is not the recorded one, and where the file's task or policy is not the
     installed one. A file that cannot be read is one row. A run that stands in the files twice is graded once.
 
@@ -168,9 +173,10 @@ def _number(value) -> float | None:
 
 
 def _empty(file: str, **known) -> dict:
+    from taulong.conduct.check import CHECKS
     from taulong.graders.gates import GRADERS
 
-    return dict.fromkeys(COLUMNS) | {"file": file} | dict.fromkeys(GRADERS, "not_evaluated") | known
+    return dict.fromkeys(COLUMNS) | {"file": file} | dict.fromkeys((*GRADERS, *CHECKS), "not_evaluated") | known
 
 
 def _row(file, run: dict, references: dict, trust_tasks: bool) -> dict:
@@ -197,6 +203,7 @@ def _row(file, run: dict, references: dict, trust_tasks: bool) -> dict:
 
 def _verdicts(file, run: dict, references: dict, trust_tasks: bool) -> dict:
     from taulong.backend import environment_maker, simulation_reward
+    from taulong.conduct.check import CHECKS, Observation, checks
     from taulong.graders.delta import observe
     from taulong.graders.gates import excused, grade_run
     from taulong.graders.official import components
@@ -219,7 +226,8 @@ def _verdicts(file, run: dict, references: dict, trust_tasks: bool) -> dict:
         references[task.id] = build_reference(task, constructor)
     reference = references[task.id]
     replayed = replay(task, simulation.messages, constructor, file.solo_mode)
-    verdicts = grade_run(replayed, reference)
+    verdicts = grade_run(replayed, reference) | checks(replayed, reference)
+    ordered = [found for name in CHECKS for found in verdicts[name].findings if isinstance(found, Observation)]
     reasons = notes | {verdict.reason or "" for verdict in verdicts.values() if verdict.status == "not_evaluated"}
     if simulation.termination_reason != ending:
         reasons.add(f"ending {ending!r} is unknown to the installed tau2: read as no stop")
@@ -250,6 +258,8 @@ def _verdicts(file, run: dict, references: dict, trust_tasks: bool) -> dict:
         "fields": ";".join(finding.path or "" for finding in verdicts["field_gate"].findings),
         "calls": ";".join(str(finding.call) for finding in verdicts["field_gate"].findings),
         "rules": ";".join(dict.fromkeys(rules)),
+        "conduct_rules": ";".join(dict.fromkeys(finding.rule or "" for finding in ordered)),
+        "conduct_evidence": ";".join(finding.evidence for finding in ordered),
         "excused": ";".join(map(str, passed)),
         "reading": _reading(scope, passed, "write" in grounds),
         "user_fields": ";".join(observe(reference.user_final, replayed.user_final)),
@@ -295,6 +305,8 @@ def summary(table: pd.DataFrame) -> dict[str, int]:
         "out_of_scope": int((failed["reading"] == "out_of_scope").sum()),
         "forbidden": int((failed["reading"] == "forbidden").sum()),
         "excused": int((perfect["reading"] == "licensed").sum()),
+        "conduct_check_fails": int((perfect["conduct_check"] == "fail").sum()),
+        "privacy_check_fails": int((perfect["privacy_check"] == "fail").sum()),
         "transient_gate_fails": int(perfect["transient_gate"].isin(["fail"]).sum()),
         "form_alone": int(
             (
@@ -309,7 +321,8 @@ def summary_line(counts: dict[str, int]) -> str:
     return (
         "reward 1.0: {reward_1}; of these scope gate fails: {scope_gate_fails} (out of scope {out_of_scope}, forbidden "
         "{forbidden}); excused by policy: {excused}; with what no end state shows: {transient_gate_fails}\npolicy check fails: {policy_check_fails} of these (on conduct "
-        "alone: {policy_check_fails_on_conduct_alone})\nrows: {rows}; graded: {graded}; void: {void}; official reward as "
+        "alone: {policy_check_fails_on_conduct_alone}); conduct check: {conduct_check_fails}; privacy check: "
+        "{privacy_check_fails}\nrows: {rows}; graded: {graded}; void: {void}; official reward as "
         "recorded: {official_as_recorded}; database refused for form alone: {form_alone}"
     ).format(**counts)
 
@@ -324,6 +337,7 @@ def conversation(paths: Iterable, simulation_id: str, trust_tasks: bool = False)
         DataError: no readable file has such a run, or the run is damaged.
     """
     from taulong.backend import environment_maker
+    from taulong.conduct.check import CHECKS, checks
     from taulong.graders.delta import observe
     from taulong.graders.gates import grade_run
     from taulong.graders.reference import build_reference
@@ -338,8 +352,8 @@ def conversation(paths: Iterable, simulation_id: str, trust_tasks: bool = False)
     task, constructor = file.task(simulation.task_id, trust_tasks).task, environment_maker(file.policy_type)
     reference = build_reference(task, constructor)
     replayed = replay(task, simulation.messages, constructor, file.solo_mode)
-    verdicts = grade_run(replayed, reference)
-    shown = ("scope_gate", "transient_gate", "policy_check")
+    verdicts = grade_run(replayed, reference) | checks(replayed, reference)
+    shown = ("scope_gate", "transient_gate", "policy_check", *CHECKS)
     marked = [asdict(finding) for name in shown for finding in verdicts[name].findings]
     phone = observe(reference.user_final, replayed.user_final)
     return Conversation({"messages": messages, "findings": marked, "user_fields": phone}, title=simulation_id)
