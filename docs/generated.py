@@ -16,6 +16,7 @@ from taulong.audit.tables import markdown_table
 from taulong.batch.reproduction import results_table
 from taulong.cases.record import columns_table
 from taulong.cli import command_parsers
+from taulong.conduct.sentences import sentences_table
 from taulong.paths import AUDIT, FIGURES, NOTEBOOKS
 
 DOCS = Path(__file__).resolve().parent
@@ -44,6 +45,7 @@ def tables() -> dict[str, str]:
     return {
         **kept,
         "columns": columns_table(),
+        "policy_sentences": sentences_table(),
         "default_run": results_table(),
         **{
             name: pd.read_csv(AUDIT / "domains-full" / f"{name}.csv")

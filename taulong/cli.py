@@ -23,7 +23,7 @@ COMMANDS = {
         "taulong.reading.show",
     ),
     "audit": ("what the reward can and cannot see, over tau2's telecom tasks", "taulong.audit.tables"),
-    "regrade": ("every verdict on finished tau2 result files", "taulong.regrade.regrading"),
+    "regrade": ("every verdict on finished tau2 result files", "taulong.regrade.command"),
     "frame": ("whether runs in Inspect or Harbor kept to what their task needs", "taulong.harness.command"),
     "import": ("make a run folder of rollouts that verifiers has written", "taulong.bench.traces"),
     "sweep": ("run notebooks over points of their parameters", "taulong.batch.sweeps"),

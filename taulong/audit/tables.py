@@ -152,6 +152,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="another question: what the reward of a domain pays for and refuses, in both directions; one domain, several "
         "with commas, or all (default: telecom's matrix)",
     )
+    parser.add_argument(
+        "--order",
+        action="store_true",
+        help="another question: which grader sees one step out of place in runs that end as the reference does",
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
 
 
@@ -165,6 +170,10 @@ def run(arguments: argparse.Namespace) -> int:
         from taulong.audit.domain_command import run_domains
 
         return run_domains(arguments.domain, arguments.tasks, arguments.out)
+    if arguments.order:
+        from taulong.audit.order_command import run_order
+
+        return run_order(arguments.tasks, arguments.out)
     config = AuditConfig(arguments.tasks, arguments.workers)
     out = arguments.out or AUDIT / f"audit-{config.tasks}"
     tables = audit(config)

@@ -8,6 +8,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
+        "command": ["csv_text", "safe"],
         "demonstration": [
             "ENDED",
             "OTHER",
@@ -30,6 +31,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "summary",
             "summary_line",
         ],
-        "results": ["DOMAINS", "ResultFile", "UNKNOWN_ENDING", "read_results"],
+        "files": ["read_json", "result_files"],
+        "results": ["Chosen", "DOMAINS", "ResultFile", "UNKNOWN_ENDING", "read_results"],
     },
 )

@@ -4,10 +4,11 @@ The official reward is recomputed with tau2's ``evaluate_simulation``; mode and 
 cannot be graded keeps its row, with ``not_evaluated`` and the reason, and the others are graded all the same.
 """
 
-import argparse
+import contextlib
+import hashlib
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ COLUMNS = (
     "ending",
     "official_reward",
     "recorded_reward",
+    "other_task_reward",
     "strict_stock",
     "strict_synced",
     "record_gate",
@@ -39,6 +41,10 @@ COLUMNS = (
     "policy_grounds",
     "scope_gate",
     "transient_gate",
+    "conduct_check",
+    "conduct_rules",
+    "conduct_evidence",
+    "privacy_check",
     "target",
     "frame",
     "form",
@@ -90,52 +96,104 @@ class RegradeConfig:
         return AUDIT / self.name
 
 
-def regrade(paths: Iterable, progress: bool = True) -> pd.DataFrame:
+def regrade(paths: Iterable, progress: bool = True, trust_tasks: bool = False) -> pd.DataFrame:
     """Return one row a run of the given tau2 result files, with the columns of ``COLUMNS``.
 
     ``fields`` are the agent-database fields outside the reference's footprint, ``calls`` the message indices of their
     last writers, ``rules`` the policy rules that were broken, ``policy_grounds`` what a failed policy check rests on: a
     ``write``, ``conduct`` (a tool call that was not made alone) or both, ``excused`` the fields the scope gate excuses,
-    ``reading`` is ``out_of_scope``, ``forbidden`` or ``licensed`` where fields differ, ``reason`` says why something
-    was not evaluated, and where the recomputed reward is not the recorded one. A file that cannot be read is one row.
-    """
-    from taulong.regrade.results import read_results
+    ``conduct_rules`` are the rules over the sequence that conduct and privacy check object by, ``conduct_evidence`` the
+    messages, ``reading`` is ``out_of_scope``, ``forbidden`` or ``licensed`` where fields differ, ``reason`` says why something
+    was not evaluated, where the recomputed reward is not the recorded one, and where the file's task or policy is not the
+    installed one. A file that cannot be read is one row. A run that stands in the files twice is graded once.
 
+    Args:
+        paths: result files, folders of a run, or folders of result files.
+        progress: show a bar where somebody looks on.
+        trust_tasks: where a file's own task differs from the installed one of the same id, grade by the file's.
+            ``other_task_reward`` is the official reward by the one that was not taken.
+    """
     paths, rows = list(paths), []
+    seen: dict[str, list[tuple[str, str]]] = {}
     with progress_bar(len(paths), unit="file", show=progress) as bar:
         for path in paths:
-            try:
-                file = read_results(path)
-            except DataError as error:
-                rows.append(_empty(Path(path).name, reason=str(error)))
-            else:
+            for file in _files(path):
+                if isinstance(file, dict):
+                    rows.append(file)
+                    continue
                 references: dict = {}
-                rows += [_row(file, run, references) for run in file.runs]
+                rows += [_row_once(file, run, references, trust_tasks, seen) for run in file.runs]
             bar.update()
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"trial": "Int64", "replay_mismatches": "Int64"})
 
 
+def _files(path) -> Iterator:
+    """Yield the result files that a path stands for; in the place of one that cannot be read, its row."""
+    from taulong.regrade.files import result_files
+    from taulong.regrade.results import read_results
+
+    try:
+        held = result_files(path)
+    except DataError as error:
+        yield _empty(Path(path).name, reason=str(error))
+        return
+    for file in held:
+        try:
+            yield read_results(file)
+        except DataError as error:
+            yield _empty(file.name, reason=str(error))
+
+
+def _row_once(file, run, references: dict, trust_tasks: bool, seen: dict) -> dict:
+    """Return a run's row, with the file that has a run of the same id; the same run is not graded, nor counted, again."""
+    identity = run.get("id") if isinstance(run, dict) else None
+    digest = hashlib.sha256(json.dumps(run, sort_keys=True).encode()).hexdigest()
+    earlier = seen.setdefault(str(identity), []) if identity is not None else []
+    for name, same in earlier:
+        if same == digest:
+            known = {"simulation_id": _word(identity), "task_id": _word(run.get("task_id")), "domain": file.domain}
+            return _empty(file.name, **known, reason=f"the same run as in {name}: not graded again")
+    row = _row(file, run, references, trust_tasks)
+    if earlier:
+        told = f"{earlier[0][0]} has another run of this id"
+        row["reason"] = "; ".join(filter(None, (row["reason"], told)))
+    earlier.append((file.name, digest))
+    return row
+
+
+def _word(value) -> str | None:
+    return None if value is None else str(value)
+
+
+def _number(value) -> float | None:
+    """Return a number that a table can hold, or None."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > sys.float_info.max:
+        return None
+    return value
+
+
 def _empty(file: str, **known) -> dict:
+    from taulong.conduct.check import CHECKS
     from taulong.graders.gates import GRADERS
 
-    return dict.fromkeys(COLUMNS) | {"file": file} | dict.fromkeys(GRADERS, "not_evaluated") | known
+    return dict.fromkeys(COLUMNS) | {"file": file} | dict.fromkeys((*GRADERS, *CHECKS), "not_evaluated") | known
 
 
-def _row(file, run: dict, references: dict) -> dict:
+def _row(file, run: dict, references: dict, trust_tasks: bool) -> dict:
     run = run if isinstance(run, dict) else {"damage": f"a run is {type(run).__name__}, not an object"}
     reward_info, trial = run.get("reward_info"), run.get("trial")
     row = _empty(
         file.name,
-        simulation_id=run.get("id"),
-        task_id=run.get("task_id"),
+        simulation_id=_word(run.get("id")),
+        task_id=_word(run.get("task_id")),
         trial=trial if type(trial) is int and abs(trial) < 2**63 else None,
         domain=file.domain,
         solo_mode=file.solo_mode,
-        ending=run.get("termination_reason"),
-        recorded_reward=reward_info.get("reward") if isinstance(reward_info, dict) else None,
+        ending=_word(run.get("termination_reason")),
+        recorded_reward=_number(reward_info.get("reward")) if isinstance(reward_info, dict) else None,
     )
     try:
-        return row | _verdicts(file, run, references)
+        return row | _verdicts(file, run, references, trust_tasks)
     except DataError as error:
         return row | {"reason": str(error)}
     except Exception as error:  # a file's task can make tau2 raise anything; the other runs are graded all the same
@@ -143,8 +201,9 @@ def _row(file, run: dict, references: dict) -> dict:
         return row | {"reason": f"cannot be graded: {type(error).__name__}: {first}"}
 
 
-def _verdicts(file, run: dict, references: dict) -> dict:
+def _verdicts(file, run: dict, references: dict, trust_tasks: bool) -> dict:
     from taulong.backend import environment_maker, simulation_reward
+    from taulong.conduct.check import CHECKS, Observation, checks
     from taulong.graders.delta import observe
     from taulong.graders.gates import excused, grade_run
     from taulong.graders.official import components
@@ -152,27 +211,36 @@ def _verdicts(file, run: dict, references: dict) -> dict:
     from taulong.graders.replay import replay
 
     simulation = file.simulation(run)
-    task, ending = file.task(simulation.task_id), run["termination_reason"]
+    chosen, ending = file.task(simulation.task_id, trust_tasks), run["termination_reason"]
+    task, notes = chosen.task, {note for note in (chosen.note, file.policy_note) if note}
     if not file.domain.startswith("telecom"):
         from taulong.regrade.database import database_verdicts
 
-        return database_verdicts(simulation, task, file.domain, references)
+        row = database_verdicts(simulation, task, file.domain, references)
+        if chosen.other is not None:
+            other = database_verdicts(simulation, chosen.other, file.domain, {})
+            row["other_task_reward"] = other.get("official_reward")
+        return row | {"reason": "; ".join(filter(None, (row.get("reason"), *sorted(notes))))}
     constructor = environment_maker(file.policy_type)
     if task.id not in references:
         references[task.id] = build_reference(task, constructor)
     reference = references[task.id]
     replayed = replay(task, simulation.messages, constructor, file.solo_mode)
-    verdicts = grade_run(replayed, reference)
-    reasons = {verdict.reason or "" for verdict in verdicts.values() if verdict.status == "not_evaluated"}
+    verdicts = grade_run(replayed, reference) | checks(replayed, reference)
+    ordered = [found for name in CHECKS for found in verdicts[name].findings if isinstance(found, Observation)]
+    reasons = notes | {verdict.reason or "" for verdict in verdicts.values() if verdict.status == "not_evaluated"}
     if simulation.termination_reason != ending:
         reasons.add(f"ending {ending!r} is unknown to the installed tau2: read as no stop")
-    official = None
+    official, other_reward = None, None
+    told = simulation.model_copy(update={"messages": list(replayed.trajectory)})
     if not replayed.void:
         try:
-            told = simulation.model_copy(update={"messages": list(replayed.trajectory)})
             official = simulation_reward(told, task, file.solo_mode, file.domain)
         except (ValueError, AssertionError) as refused:
             reasons.add(f"tau2's evaluator refuses the run: {str(refused).splitlines()[0]}")
+    if chosen.other is not None:
+        with contextlib.suppress(Exception):  # a file's task can make tau2 raise anything; then there is no such reward
+            other_reward = simulation_reward(told, chosen.other, file.solo_mode, file.domain).reward
     scope, policy, transient = verdicts["scope_gate"], verdicts["policy_check"], verdicts["transient_gate"]
     passed = excused(replayed, reference) if scope.status != "not_evaluated" else ()
     reward, recorded = official and official.reward, simulation.reward_info and simulation.reward_info.reward
@@ -182,6 +250,7 @@ def _verdicts(file, run: dict, references: dict) -> dict:
     grounds = {"conduct" if finding.record is None else "write" for finding in policy.findings}
     return {name: verdict.status for name, verdict in verdicts.items()} | {
         "official_reward": reward,
+        "other_task_reward": other_reward,
         "gated_reward": None
         if reward is None or transient.status == "not_evaluated"
         else reward * (transient.status == "pass"),
@@ -189,6 +258,8 @@ def _verdicts(file, run: dict, references: dict) -> dict:
         "fields": ";".join(finding.path or "" for finding in verdicts["field_gate"].findings),
         "calls": ";".join(str(finding.call) for finding in verdicts["field_gate"].findings),
         "rules": ";".join(dict.fromkeys(rules)),
+        "conduct_rules": ";".join(dict.fromkeys(finding.rule or "" for finding in ordered)),
+        "conduct_evidence": ";".join(finding.evidence for finding in ordered),
         "excused": ";".join(map(str, passed)),
         "reading": _reading(scope, passed, "write" in grounds),
         "user_fields": ";".join(observe(reference.user_final, replayed.user_final)),
@@ -234,6 +305,8 @@ def summary(table: pd.DataFrame) -> dict[str, int]:
         "out_of_scope": int((failed["reading"] == "out_of_scope").sum()),
         "forbidden": int((failed["reading"] == "forbidden").sum()),
         "excused": int((perfect["reading"] == "licensed").sum()),
+        "conduct_check_fails": int((perfect["conduct_check"] == "fail").sum()),
+        "privacy_check_fails": int((perfect["privacy_check"] == "fail").sum()),
         "transient_gate_fails": int(perfect["transient_gate"].isin(["fail"]).sum()),
         "form_alone": int(
             (
@@ -248,18 +321,24 @@ def summary_line(counts: dict[str, int]) -> str:
     return (
         "reward 1.0: {reward_1}; of these scope gate fails: {scope_gate_fails} (out of scope {out_of_scope}, forbidden "
         "{forbidden}); excused by policy: {excused}; with what no end state shows: {transient_gate_fails}\npolicy check fails: {policy_check_fails} of these (on conduct "
-        "alone: {policy_check_fails_on_conduct_alone})\nrows: {rows}; graded: {graded}; void: {void}; official reward as "
+        "alone: {policy_check_fails_on_conduct_alone}); conduct check: {conduct_check_fails}; privacy check: "
+        "{privacy_check_fails}\nrows: {rows}; graded: {graded}; void: {void}; official reward as "
         "recorded: {official_as_recorded}; database refused for form alone: {form_alone}"
     ).format(**counts)
 
 
-def conversation(paths: Iterable, simulation_id: str) -> "Conversation":
+def conversation(paths: Iterable, simulation_id: str, trust_tasks: bool = False) -> "Conversation":
     """Return one run of the given files to be read, with the calls that scope gate and policy check object to marked.
+
+    What differs on the phone from where the reference leaves it is told above the conversation; of domains other than
+    telecom the messages are shown alone.
 
     Raises:
         DataError: no readable file has such a run, or the run is damaged.
     """
     from taulong.backend import environment_maker
+    from taulong.conduct.check import CHECKS, checks
+    from taulong.graders.delta import observe
     from taulong.graders.gates import grade_run
     from taulong.graders.reference import build_reference
     from taulong.graders.replay import replay
@@ -267,70 +346,24 @@ def conversation(paths: Iterable, simulation_id: str) -> "Conversation":
 
     file, run = _find(paths, simulation_id)
     simulation = file.simulation(run)
-    task, constructor = file.task(simulation.task_id), environment_maker(file.policy_type)
-    replayed = replay(task, simulation.messages, constructor, file.solo_mode)
-    verdicts = grade_run(replayed, build_reference(task, constructor))
-    marked = [asdict(finding) for name in ("scope_gate", "policy_check") for finding in verdicts[name].findings]
     messages = [message.model_dump(exclude_none=True) for message in simulation.messages]
-    return Conversation({"messages": messages, "findings": marked}, title=simulation_id)
+    if not file.domain.startswith("telecom"):
+        return Conversation({"messages": messages}, title=simulation_id)
+    task, constructor = file.task(simulation.task_id, trust_tasks).task, environment_maker(file.policy_type)
+    reference = build_reference(task, constructor)
+    replayed = replay(task, simulation.messages, constructor, file.solo_mode)
+    verdicts = grade_run(replayed, reference) | checks(replayed, reference)
+    shown = ("scope_gate", "transient_gate", "policy_check", *CHECKS)
+    marked = [asdict(finding) for name in shown for finding in verdicts[name].findings]
+    phone = observe(reference.user_final, replayed.user_final)
+    return Conversation({"messages": messages, "findings": marked, "user_fields": phone}, title=simulation_id)
 
 
 def _find(paths: Iterable, simulation_id: str):
-    from taulong.regrade.results import read_results
-
+    paths = list(paths)
     for path in paths:
-        try:
-            file = read_results(path)
-        except DataError:
-            continue  # the file has its row in the table, with the reason
-        for run in file.runs:
-            if isinstance(run, dict) and run.get("id") == simulation_id:
-                return file, run
+        for file in _files(path):
+            for run in () if isinstance(file, dict) else file.runs:  # what cannot be read has its row, with the reason
+                if isinstance(run, dict) and _word(run.get("id")) == simulation_id:
+                    return file, run
     raise DataError(f"no run {simulation_id!r} in {', '.join(Path(path).name for path in paths)}")
-
-
-# --- command line ---------------------------------------------------------------------------------------------------
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``taulong regrade``."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="tau2 result file, or the folder of a tau2 run")
-    parser.add_argument("--format", choices=("table", "csv", "json"), default="table", help="default: table")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Print the table on stdout (the summary goes to stderr unless the format is ``table``).
-
-    Returns:
-        0, or 1 if some run has no official reward or no scope gate verdict; it is in the table, with its reason.
-    """
-    table = regrade(args.files)
-    if args.format == "csv":
-        table.to_csv(sys.stdout, index=False, lineterminator="\n")
-    elif args.format == "json":
-        rows = table.astype(object).where(table.notna(), None).to_dict("records")
-        print(json.dumps(rows, indent=1, allow_nan=False))
-    else:
-        shown = [
-            "file",
-            "simulation_id",
-            "task_id",
-            "official_reward",
-            "recorded_reward",
-            "gated_reward",
-            "field_gate",
-            "policy_check",
-            "policy_grounds",
-            "scope_gate",
-            "transient_gate",
-            "target",
-            "frame",
-            "fields",
-            "rules",
-            "replay_mismatches",
-            "reason",
-        ]
-        print(table[shown].astype(object).fillna("").to_string(index=False, max_colwidth=60))
-    counts = summary(table)
-    print(summary_line(counts), file=sys.stdout if args.format == "table" else sys.stderr)
-    return 0 if counts["graded"] == counts["rows"] else 1

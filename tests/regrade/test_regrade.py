@@ -115,7 +115,7 @@ def test_what_a_failed_policy_check_rests_on_is_named_and_counted(file, tmp_path
         ]
         next(m for m in third if m["role"] == "assistant" and m.get("tool_calls"))["content"] = "One moment."
 
-    demonstration_task = read_results(file).task(table["task_id"].iloc[0])
+    demonstration_task = read_results(file).task(table["task_id"].iloc[0]).task
     found = regrade([altered(file, tmp_path / "spoken.json", speak)])
     assert found["policy_grounds"].iloc[[0, 2]].tolist() == ["conduct", "conduct;write"]
     assert found["policy_check"].iloc[0] == "fail"
@@ -189,7 +189,9 @@ def test_damage_is_a_row_with_its_reason_and_the_rest_is_graded(file, tmp_path):
     partly = altered(file, tmp_path / "partly.json", damage)
     found = regrade([broken, other, tmp_path / "missing.json", partly, file])
     assert len(found) == 3 + 8 + 8
-    assert (found["scope_gate"] == "not_evaluated").sum() == 6
+    again = found["reason"].str.contains("the same run as in partly.json", na=False)
+    assert again.tolist() == [False] * 14 + [True] * 5
+    assert (found["scope_gate"] == "not_evaluated").sum() == 6 + 5
     reasons = found["reason"].tolist()
     assert "not JSON" in reasons[0]
     assert "'cooking'" in reasons[1]
@@ -199,7 +201,7 @@ def test_damage_is_a_row_with_its_reason_and_the_rest_is_graded(file, tmp_path):
     assert "damaged at messages" in reasons[4]
     assert "no messages" in reasons[5]
     assert found["official_reward"].iloc[:6].isna().all()
-    assert summary(found)["graded"] == 13
+    assert summary(found)["graded"] == 8
 
 
 def test_a_task_that_the_file_lacks_is_taken_from_tau2(file, tmp_path, table):
@@ -252,15 +254,15 @@ BAD_RUNS = {
 
 @pytest.mark.parametrize("reason", BAD_RUNS)
 def test_a_run_that_cannot_be_graded_is_its_own_row_and_no_zero(reason, file, tmp_path, table):
-    found = regrade([altered(file, tmp_path / "bad.json", BAD_RUNS[reason])])
-    bad = found[found["reason"].notna()]
+    found = regrade([altered(file, tmp_path / "bad.json", BAD_RUNS[reason])], trust_tasks=True)
+    bad = found[found["official_reward"].isna()]
     assert len(found) == 8
     assert bad.index[0] == 0
     assert bad["reason"].str.contains(reason).all()
     assert bad["official_reward"].isna().all()
     assert (bad["scope_gate"] == "not_evaluated").all()
     assert found["recorded_reward"].iloc[0] == 1.0 or reason == "damaged at reward_info"
-    whole = found[found["reason"].isna()].set_index("simulation_id")
+    whole = found[found["official_reward"].notna()].set_index("simulation_id")
     assert whole["scope_gate"].equals(table.loc[whole.index, "scope_gate"])
     assert summary(found)["graded"] == len(whole) == 8 - len(bad)
 
@@ -271,13 +273,13 @@ def test_a_run_without_an_official_reward_is_not_counted_as_graded(file, tmp_pat
         tmp_path / "other.json",
         _first(lambda task: task["evaluation_criteria"].update(reward_basis=["NL_ASSERTION"])),
     )
-    found = regrade([other])
+    found = regrade([other], trust_tasks=True)
     refused = found["official_reward"].isna()
     assert refused.iloc[0]
     assert found["scope_gate"].iloc[0] == "pass"
-    assert found["reason"].notna().equals(refused)
+    assert found["reason"].str.contains("evaluator refuses").eq(True).equals(refused)
     assert summary(found)["graded"] == 8 - refused.sum()
-    assert main(["regrade", str(other)]) == 1
+    assert main(["regrade", str(other), "--trust-tasks"]) == 1
     assert f"graded: {8 - refused.sum()}" in capsys.readouterr().out
 
 
